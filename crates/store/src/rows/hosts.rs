@@ -1,6 +1,6 @@
 //! Hooks of hosts: the newest of each session, and the processes they were fired from.
 //!
-//! No event tells of these rows: they are true of one machine and of the moment.
+//! These rows are not derived from events, because they are valid only on one machine and for now.
 
 use punchlist_core::host::{Delivery, Happened, Host};
 use punchlist_core::{IssueId, ProjectId, Session, SessionId, Time};
@@ -17,13 +17,14 @@ pub struct HostRecord {
     pub version: Option<String>,
     pub event: Happened,
     pub at: Time,
-    /// The last stop that was answered.
+    /// The last answered stop.
     pub stop: Option<Delivery>,
     pub doubled_at: Option<Time>,
     pub told_at: Option<Time>,
 }
 
-/// Processes that are remembered per session, the newest: hosts restart, and shells come and go.
+/// How many processes are remembered per session. The newest count: hosts restart, and shells come
+/// and go.
 const PROCESSES_MAX: i64 = 50;
 
 macro_rules! select {
@@ -43,7 +44,7 @@ impl Tx<'_> {
         self.first(sql!(select!("WHERE r.session_id = $1")), &[(&session).into()], read)
     }
 
-    /// The newest hooks of the sessions of a project, the newest first.
+    /// The newest hooks of a project's sessions, newest first.
     pub fn host_records(&mut self, project: &str, limit: i64) -> Result<Vec<HostRecord>, Error> {
         self.query(
             sql!(select!(
@@ -56,7 +57,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Writes the newest hook of a session.
+    /// Stores the newest hook of a session.
     pub fn put_host_record(&mut self, record: &HostRecord) -> Result<(), Error> {
         let session = record.session_id.to_string();
         let stop = record.stop.as_ref();

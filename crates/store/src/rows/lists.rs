@@ -272,7 +272,7 @@ impl Tx<'_> {
         text: &str,
     ) -> Result<Vec<Candidate>, Error> {
         let project = project.to_string();
-        // What the database makes small: SQLite knows only the letters of ASCII.
+        // Lower the text as the database does: SQLite lowers only ASCII letters.
         let low = match self.dialect() {
             Dialect::Sqlite => text.to_ascii_lowercase(),
             Dialect::Postgres => text.to_lowercase(),

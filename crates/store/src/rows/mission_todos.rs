@@ -44,7 +44,7 @@ impl Tx<'_> {
     ) -> Result<Vec<(String, Todo)>, Error> {
         let project = project.to_string();
         let archived = i64::from(wanted.include_archived);
-        // The index of a list is by status: the open items are found without reading the settled.
+        // The index of a list is by status, so open items are found without reading settled ones.
         let statement = match wanted.status {
             Some(_) => sql!(select!("t.status = $4")),
             None => sql!(select!("CAST($4 AS TEXT) IS NULL")),

@@ -1,6 +1,6 @@
-//! How browsers come in: one-time links, the use of page sessions, and where servers are reached.
+//! Signing browsers in: one-time links, the use of page sessions, and the addresses of servers.
 //!
-//! A page session itself is a token (`tokens`), with the time its cookie was last used.
+//! A page session itself is a token (`tokens`), with the time of its last use.
 
 use punchlist_core::{Reach, Time, TokenId};
 
@@ -10,12 +10,12 @@ use crate::{Error, Tx, sql};
 /// A link that signs a browser in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignIn {
-    /// Who made it, and so who the browser acts for.
+    /// The creator of the link, for whom the browser acts.
     pub created_by: String,
     pub project: String,
     pub reach: Reach,
     pub created_at: Time,
-    /// When the token it was made with ends.
+    /// When the token that created the link expires.
     pub ends_at: Option<Time>,
     pub used_at: Option<Time>,
 }
