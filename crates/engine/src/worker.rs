@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub struct Worker<'a> {
     pub ops: &'a Ops,
     pub agents: Arc<Roster>,
-    /// The actor that started it; none: the engine itself.
+    /// The actor that started it. `None`: the engine itself.
     pub executor: Option<&'a Actor>,
     /// The models and the outside tools of the agents.
     pub models: &'a dyn Models,

@@ -120,7 +120,7 @@ fn a_denied_judgement_is_logged(backend: Backend) {
     );
 }
 
-/// M-39: an item is found only in its own mission, whoever calls.
+/// M-39: an item is found only in its own mission, for every caller.
 fn an_item_belongs_to_one_mission(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     desk.call(&desk.operator(), "mission_init", file("other", json!({})));

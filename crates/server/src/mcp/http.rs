@@ -1,4 +1,5 @@
-//! `/mcp`: the same handler over HTTP. Each request stands alone, so any replica can answer it.
+//! `/mcp`: the same handler over HTTP. No request depends on an earlier one, so any replica can
+//! answer it.
 //!
 //! Access is the same as for `/v1`. Messages are checked like lines of standard input. The library
 //! handles only its headers and the choice between a single response and a stream.

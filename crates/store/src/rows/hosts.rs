@@ -85,7 +85,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Remembers that hooks of a session are fired from a process.
+    /// Records that a process fires the hooks of a session.
     pub fn put_host_process(
         &mut self,
         process: &str,
@@ -102,7 +102,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Forgets the processes of a session: all of them, or all but the newest.
+    /// Deletes the processes of a session: all of them, or all but the newest.
     pub fn forget_host_processes(&mut self, session: SessionId, all: bool) -> Result<(), Error> {
         let session = session.to_string();
         let kept = if all { 0 } else { PROCESSES_MAX };
@@ -116,7 +116,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Forgets that a process had other sessions than this one.
+    /// Removes all other sessions of a process.
     pub fn only_session_of_process(
         &mut self,
         process: &str,
@@ -129,7 +129,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The sessions of a project, not ended, that a process has fired hooks of, the newest first.
+    /// The sessions of a project that have not ended and whose hooks this process has fired, newest
+    /// first.
     pub fn sessions_of_process(
         &mut self,
         project: ProjectId,
@@ -147,8 +148,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The oldest session that waits for this host in a project. On PostgreSQL it is locked, and
-    /// one that another session is adopting is passed over.
+    /// The oldest session that waits for this host in a project. On PostgreSQL it is locked, and a
+    /// session that another transaction is adopting is skipped.
     pub fn waiting_session(
         &mut self,
         project: ProjectId,
@@ -176,7 +177,7 @@ impl Tx<'_> {
         }
     }
 
-    /// The issue a session worked on last.
+    /// The last issue that a session worked on.
     pub fn last_issue_of(&mut self, session: SessionId) -> Result<Option<IssueId>, Error> {
         let session = session.to_string();
         self.first(

@@ -201,7 +201,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Writes what the operator changed, and makes the issue findable by its new words.
+    /// Writes the operator's changes, and updates the search index.
     fn revise_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let (id, labels) = (issue.id.to_string(), labels_text(issue)?);
         self.update_issue(issue)?;
@@ -231,7 +231,7 @@ impl Tx<'_> {
         self.index_issue(&id, &issue.title, &issue.body)
     }
 
-    /// How far the checklists of issues are: those with numbers from `first` to `last`.
+    /// The progress of the checklists of the issues numbered `first` to `last`.
     pub fn issue_counts(
         &mut self,
         project: ProjectId,

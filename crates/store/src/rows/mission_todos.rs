@@ -79,8 +79,7 @@ impl Tx<'_> {
         )
     }
 
-    /// When the items of a list were completed since a time, newest first, as far as they are not
-    /// archived.
+    /// The completion times of a list's items since a time, newest first, without archived items.
     pub fn completed_since(
         &mut self,
         list: ListId,

@@ -70,7 +70,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Removes links that were made before a time.
+    /// Deletes links that were created before this time.
     pub fn forget_sign_ins(&mut self, before: Time) -> Result<(), Error> {
         self.write(sql!("DELETE FROM sign_ins WHERE created_at < $1"), &[before.micros().into()])
     }
@@ -84,7 +84,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Records that a server is reached at an address.
+    /// Records the address of a server.
     pub fn put_server(&mut self, url: &str, at: Time) -> Result<(), Error> {
         self.write(
             sql!(
@@ -99,7 +99,7 @@ impl Tx<'_> {
         self.write(sql!("DELETE FROM servers WHERE url = $1"), &[url.into()])
     }
 
-    /// The addresses of servers, the one that started last first. One that crashed is still here.
+    /// The addresses of servers, latest start first. Crashed servers are included.
     pub fn servers(&mut self, limit: i64) -> Result<Vec<String>, Error> {
         self.query(
             sql!("SELECT url FROM servers ORDER BY started_at DESC, url LIMIT $1"),

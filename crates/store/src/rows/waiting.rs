@@ -79,7 +79,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The issues in a status.
+    /// The number of issues in a status.
     pub fn issue_count(
         &mut self,
         project: ProjectId,
