@@ -1,7 +1,7 @@
 //! `cargo xtask bench [--quick]`: builds the programs in release and runs the measurements.
 //!
-//! What is measured stands in the package `measure`, which links the product; this crate does
-//! not. A missed target is an error, so that nobody overlooks it; benches are no part of `test`.
+//! The measurements are in the package `measure`, which links the product; this crate does not. A
+//! missed target is an error, so that it is noticed. Benchmarks are not part of `test`.
 
 use anyhow::Result;
 
@@ -22,7 +22,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     install("task", "taskwarrior")?;
     let server = TestServer::to_measure()?;
     install("curl", "curl")?;
-    // What the build wrote is on its way to the disk; whoever measures commits meanwhile measures that.
+    // The build's output is still being written to the disk, and would slow down the measured
+    // commits.
     process::run(&mut std::process::Command::new("sync"), "sync")?;
     let mut measure = process::bound(programs.join("measure"));
     measure.arg("all").arg(&programs).args(args).env(URL_VARIABLE, server.url());
@@ -30,7 +31,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     process::run(&mut measure, "measure")
 }
 
-/// What we are measured against comes from Debian's packages, where it is not there yet.
+/// Installs a program that we compare with from Debian's packages, if it is missing.
 fn install(program: &str, package: &str) -> Result<()> {
     if process::succeeds(std::process::Command::new(program).arg("--version")) {
         return Ok(());

@@ -1,7 +1,7 @@
 //! The pages in a real browser: Debian's Chromium, driven by the scripts in `crates/server/tests/browser`.
 //!
-//! The browser comes from Debian and the driver from npm, into a folder below the target folder. What is
-//! looked at is in the scripts; here is only what they need to run.
+//! The browser comes from Debian and the driver from npm, into a folder below the target folder.
+//! The checks are in the scripts; this file only provides what they need to run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::{debian, repository};
 const SCRIPTS: &str = "crates/server/tests/browser";
 const PACKAGE_FILES: [&str; 3] = ["package.json", "package-lock.json", ".npmrc"];
 
-/// The driver needs this version of Node at least.
+/// The oldest version of Node that the driver supports.
 const NODE_MIN: u32 = 20;
 
-/// What the scripts learn from their environment.
+/// Environment variables for the scripts.
 const PUNCH: &str = "PUNCHLIST_BROWSER_PUNCH";
 const MODULES: &str = "PUNCHLIST_BROWSER_MODULES";
 const CHROMIUM: &str = "PUNCHLIST_BROWSER_CHROMIUM";
@@ -26,7 +26,8 @@ const LATENCY: &str = "PUNCHLIST_BROWSER_LATENCY";
 const PICTURES: &str = "PUNCHLIST_BROWSER_PICTURES";
 const README_PICTURES: &str = "PUNCHLIST_BROWSER_README_PICTURES";
 
-/// `cargo xtask test --only pages [-- NAME…]`: all test files, or those whose name holds one of the words.
+/// `cargo xtask test --only pages [-- NAME…]`: runs all test files, or those whose name contains
+/// one of the words.
 pub(crate) fn test(root: &Path, words: &[String]) -> Result<()> {
     let tools = Tools::built(root)?;
     let mut files = test_files(&root.join(SCRIPTS))?;
@@ -35,7 +36,7 @@ pub(crate) fn test(root: &Path, words: &[String]) -> Result<()> {
         words.is_empty() || words.iter().any(|word| name.contains(word.as_str()))
     });
     ensure!(!files.is_empty(), "no test file of the pages is named like {words:?}");
-    // A browser takes a core for itself.
+    // Each browser needs a core.
     let mut node = tools.node(root);
     node.args(["--test", "--test-concurrency", "2", "--test-timeout", "300000"]);
     node.args(["--test-reporter", "spec"]).args(files);
@@ -56,7 +57,7 @@ pub(crate) fn screenshots(args: &[String]) -> Result<()> {
     process::run(&mut node, "node screenshots.mjs")
 }
 
-/// Tells the measurements how an event is followed to a page.
+/// Passes the settings for the browser latency test to the measurements.
 pub(crate) fn to_measure(root: &Path, punch: &Path, measure: &mut Command) -> Result<()> {
     Tools::ready(root, punch.to_owned())?.tell(measure);
     measure.env(LATENCY, root.join(SCRIPTS).join("latency.mjs"));
@@ -71,7 +72,7 @@ struct Tools {
 }
 
 impl Tools {
-    /// With the program as it is now.
+    /// Everything the scripts need, with a fresh build of the program.
     fn built(root: &Path) -> Result<Self> {
         run_cargo(root, &["build", "--package", "punchlist-cli"], &[])?;
         Self::ready(root, target(root).join("debug/punch"))
@@ -106,7 +107,7 @@ fn chromium() -> Result<PathBuf> {
     found_chromium().context("Chromium was installed, but is not where it belongs")
 }
 
-/// The driver wants the whole path.
+/// The driver needs the full path.
 fn found_chromium() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -115,7 +116,7 @@ fn found_chromium() -> Option<PathBuf> {
         .find(|path| succeeds(Command::new(path).arg("--version")))
 }
 
-/// The folder with the packages that the lock file names; they are installed anew when it changes.
+/// The folder with the packages in the lock file. They are reinstalled when it changes.
 fn modules(scripts: &Path, folder: &Path) -> Result<PathBuf> {
     if !succeeds(Command::new("npm").arg("--version")) {
         debian::install(&["nodejs", "npm"])?;
@@ -128,7 +129,7 @@ fn modules(scripts: &Path, folder: &Path) -> Result<PathBuf> {
     );
     let modules = folder.join("node_modules");
     let wanted = fs::read(scripts.join("package-lock.json")).context("package-lock.json")?;
-    // Written when the installation is complete, so one that was cut off is done again.
+    // Written when the installation is complete, so an interrupted one is repeated.
     let installed = folder.join("installed.json");
     if fs::read(&installed).is_ok_and(|here| here == wanted) {
         return Ok(modules);
@@ -171,14 +172,14 @@ mod tests {
     }
 
     #[test]
-    fn the_test_files_are_those_with_the_ending() {
+    fn test_files_are_found_by_their_ending() {
         let scripts = repository::root().unwrap().join(SCRIPTS);
         let files = test_files(&scripts).unwrap();
         assert!(files.len() > 1 && !files.contains(&scripts.join("world.mjs")));
     }
 
     #[test]
-    fn the_lock_file_names_no_place_to_download_from() {
+    fn the_lock_file_contains_no_download_addresses() {
         let lock = repository::root().unwrap().join(SCRIPTS).join("package-lock.json");
         let text = fs::read_to_string(lock).unwrap();
         assert!(text.contains("\"integrity\"") && !text.contains("\"resolved\""));

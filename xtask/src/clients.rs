@@ -1,5 +1,5 @@
-//! `cargo xtask test --clients`: the clients of other makers, installed from npm and PyPI into
-//! `target/clients`, and the tests that drive them on loopback.
+//! `cargo xtask test --clients`: clients of other vendors, installed from npm and PyPI into
+//! `target/clients`, and the tests that run them on loopback.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,19 +9,19 @@ use anyhow::{Context, Result, bail};
 use crate::process::run_cargo;
 use crate::repository;
 
-/// The packages, each with the version its recorded payloads are of, and the script that finishes its
-/// installation.
+/// The packages, each with the version that its recorded payloads come from, and the script that
+/// finishes its installation.
 const PACKAGES: [(&str, &str, Option<&str>); 6] = [
     ("@anthropic-ai/claude-code", "2.1.197", Some("install.cjs")),
     ("@openai/codex", "0.166.0", None),
     ("opencode-ai", "1.18.33", Some("postinstall.mjs")),
-    // The suite and the inspector of MCP need a newer Node than the system may have.
+    // The MCP suite and inspector need a newer Node than the system may have.
     ("node", "24.21.0", None),
     ("@modelcontextprotocol/inspector", "2.12.0", None),
     ("@modelcontextprotocol/conformance", "0.2.0-alpha.12", None),
 ];
 
-/// Python packages, each in an environment of its own.
+/// Python packages, each in its own environment.
 const PYTHON: [(&str, &str); 2] = [("mcp", "2.3.0"), ("fastmcp", "4.1.2")];
 
 pub(crate) fn run(nextest_args: &[String]) -> Result<()> {
@@ -30,7 +30,7 @@ pub(crate) fn run(nextest_args: &[String]) -> Result<()> {
     install(&folder)?;
     install_python(&folder)?;
     let mut args = vec!["nextest", "run", "-p", "punchlist-cli", "--test", "clients"];
-    // Each client takes a core for itself.
+    // Each client needs a core.
     args.extend(["--test-threads", "1", "--no-fail-fast"]);
     args.extend(nextest_args.iter().map(String::as_str));
     let folder = folder.to_string_lossy().into_owned();

@@ -1,6 +1,6 @@
-//! How Debian's packages are installed, where a program that a step needs is absent.
+//! Installs packages of Debian if a program that a step needs is missing.
 //!
-//! Nothing is started here, and the installation is kept from starting anything either.
+//! Nothing is started here, and the installation is prevented from starting services.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use crate::process;
 
 const START_POLICY: &str = "/usr/sbin/policy-rc.d";
 
-/// Installs the packages, or says that they must be installed where we may not do it.
+/// Installs the packages. If we may not, the error says which packages to install.
 pub(crate) fn install(packages: &[&str]) -> Result<()> {
     if !throwaway::are_we_root()? || !Path::new("/etc/debian_version").exists() {
         bail!("these are not on this machine: {}. Install them", packages.join(", "));
@@ -23,7 +23,7 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     let _no_start = NoStart::new()?;
     let install = [&["install", "-y", "--no-install-recommends"][..], packages].concat();
     for args in [&["update"][..], &install] {
-        // Not bound to our life: an installation that is cut in the middle breaks the machine.
+        // Not bound to our process: an interrupted installation would break the machine.
         let mut command = Command::new("apt-get");
         command.args(args).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
         process::run(&mut command, &format!("apt-get {}", args.join(" ")))?;
@@ -31,11 +31,11 @@ pub(crate) fn install(packages: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// While this lives, installing a package starts no service: Debian's package would start a
-/// default cluster, which we never use and nobody asked for.
+/// While this exists, installing a package starts no service. Debian's package would start a
+/// default cluster, which nobody uses.
 ///
-/// The policy holds only while our process lives, so that one left behind by a `kill -9` denies
-/// nothing. A policy that the machine already has is left alone.
+/// The policy applies only while our process runs, so that a policy left behind by a `kill -9`
+/// denies nothing. An existing policy of the machine is not changed.
 struct NoStart {
     is_ours: bool,
 }

@@ -1,4 +1,4 @@
-//! The check that no golden waits to be accepted: insta leaves such files beside the accepted ones.
+//! Checks that no golden waits to be accepted: insta puts such files next to the accepted ones.
 //!
 //! They are ignored by git, so this walks the folders instead of asking git.
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-/// Build output and foreign trees, in which nothing of ours can wait.
+/// Build output and foreign trees, which contain no goldens of ours.
 const SKIPPED_FOLDERS: [&str; 3] = ["target", ".git", "node_modules"];
 
 pub(crate) fn check(root: &Path) -> Result<()> {
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_kinds_of_pending_golden_are_known() {
+    fn both_kinds_of_pending_golden_are_recognised() {
         assert!(is_pending("surface__help.snap.new"));
         assert!(is_pending(".surface.rs.pending-snap"));
         assert!(!is_pending("surface__help.snap"));

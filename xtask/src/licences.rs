@@ -1,6 +1,6 @@
-//! The check of third-party packages: their licences, where they come from, and the banned ones.
+//! Checks third-party packages: their licences, their sources, and the banned ones.
 //!
-//! It reads what `cargo metadata` says of every platform's packages, not only of this machine's.
+//! It reads the output of `cargo metadata` for all platforms, not only for this machine's.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const ALLOWED: [&str; 15] = [
     "ISC",
     "Zlib",
     "Unicode-3.0",
-    // The same terms in their older form: the tables of the markdown renderer.
+    // The same terms in an older form, used by the tables of the markdown renderer.
     "Unicode-DFS-2016",
     "0BSD",
     "CC0-1.0",
@@ -30,7 +30,7 @@ const ALLOWED: [&str; 15] = [
     "CDLA-Permissive-2.0",
 ];
 
-/// Packages that must not come in by any way, whatever their licence.
+/// Packages that must not be used, directly or indirectly, whatever their licence.
 const BANNED: [&str; 2] = ["openssl-sys", "beads_rust"];
 
 pub(crate) fn check(root: &Path) -> Result<()> {
@@ -48,7 +48,7 @@ pub(crate) fn check(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The number of third-party packages, and one line for each that may not be used.
+/// The number of third-party packages, and one line for each package that may not be used.
 fn offences(metadata: &Value) -> Result<(usize, Vec<String>)> {
     let members = metadata["workspace_members"].as_array().context("no workspace_members")?;
     let packages = metadata["packages"].as_array().context("no packages")?;

@@ -1,7 +1,7 @@
 //! `cargo xtask`: the project's own tasks, one subcommand per module.
 //!
-//! Here live only the list of commands and the dispatch. What a command does lives in its module;
-//! nothing of the product is linked in, so that this crate builds even while the others do not.
+//! This file has only the list of commands and the dispatch; each command is in its own module.
+//! Nothing of the product is linked, so that this crate builds even if the others do not.
 
 #![expect(
     clippy::print_stdout,

@@ -1,7 +1,7 @@
-//! `cargo xtask mutants`: changes the core's rules one at a time and asks its tests whether they
-//! notice. A sample, chosen by a seed, because all of them take most of a day.
+//! `cargo xtask mutants`: changes the core's rules one at a time and checks whether its tests
+//! notice. It tries a sample, chosen by a seed, because all mutants take most of a day.
 //!
-//! Not a part of `cargo xtask test`. Mutants that mean the same as the code are listed in
+//! It is not part of `cargo xtask test`. Mutants that are equivalent to the code are listed in
 //! `docs/mutants.md`, by their names without line and column, and do not count.
 
 use std::fs;
@@ -21,7 +21,7 @@ cargo xtask mutants [--sample N] [--seed S] [--only TEXT] [--list]
   --list       print the chosen ones and do not run them
 ";
 
-/// What decides: the modules of the core whose mutants are tried.
+/// The modules of the core with rules, whose mutants are tried.
 const RULES: [&str; 10] = [
     "driver",
     "command",
@@ -39,7 +39,7 @@ const PACKAGE: &str = "punchlist-core";
 const EQUIVALENTS: &str = "docs/mutants.md";
 const OUTPUT: &str = "target/mutants";
 
-/// More of the viable ones alive than this is a failure, in percent.
+/// The highest allowed percentage of viable mutants that survive.
 const ALIVE_MAX: usize = 5;
 
 struct Wanted {
@@ -87,7 +87,7 @@ fn parse(args: &[String]) -> Result<Option<Wanted>> {
     Ok(Some(wanted))
 }
 
-/// Gets the tool where it is missing.
+/// Installs the tool if it is missing.
 fn install() -> Result<()> {
     let version = Command::new("cargo").args(["mutants", "--version"]).output();
     if version.is_ok_and(|output| output.status.success()) {
@@ -109,7 +109,7 @@ fn cargo_mutants() -> Command {
     command
 }
 
-/// The names of all mutants there are.
+/// The names of all mutants.
 fn all() -> Result<Vec<String>> {
     let output = cargo_mutants().args(["--list", "--colors", "never"]).output()?;
     if !output.status.success() {
@@ -119,7 +119,7 @@ fn all() -> Result<Vec<String>> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// So many of them, the same for the same seed.
+/// A sample of this many names; the same seed gives the same sample.
 fn sample(mut names: Vec<String>, count: usize, seed: u64) -> Vec<String> {
     names.sort_unstable();
     let mut state = seed;
@@ -139,7 +139,7 @@ fn sample(mut names: Vec<String>, count: usize, seed: u64) -> Vec<String> {
     chosen
 }
 
-/// Runs the core's own tests against each, in a copy of the repository.
+/// Runs the core's own tests against each mutant, in a copy of the repository.
 fn try_all(chosen: &[String]) -> Result<()> {
     fs::create_dir_all(OUTPUT)?;
     let mut command = Command::new("nice");
@@ -152,7 +152,7 @@ fn try_all(chosen: &[String]) -> Result<()> {
     command.args(["--test-tool", "nextest", "--no-shuffle", "--colors", "never"]);
     command.args(["--minimum-test-timeout", "300", "--output", OUTPUT]);
     command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_TEST_DEBUG", "0");
-    // It fails where a mutant lives; what that means is judged below.
+    // It fails if a mutant survives; the outcome is evaluated below.
     let status = command.status().context("cargo mutants starts")?;
     match status.code() {
         Some(0 | 2 | 3) => Ok(()),
@@ -160,7 +160,7 @@ fn try_all(chosen: &[String]) -> Result<()> {
     }
 }
 
-/// A name as a regular expression that means itself.
+/// Escapes a name, so that it is a regular expression that matches only itself.
 fn escaped(name: &str) -> String {
     let mut text = String::new();
     for c in name.chars() {
@@ -172,7 +172,7 @@ fn escaped(name: &str) -> String {
     text
 }
 
-/// A name that stays the same while lines move.
+/// The name without line and column, which stays the same when lines move.
 fn unplaced(name: &str) -> String {
     let mut parts = name.splitn(4, ':');
     match (parts.next(), parts.nth(2)) {

@@ -1,4 +1,5 @@
-//! Schemathesis against a running server: does the server do what its OpenAPI document says?
+//! Runs Schemathesis against a server, to check that the server does what its OpenAPI document
+//! says.
 //!
 //! The Python tool is installed into the target folder on first use.
 
@@ -65,7 +66,8 @@ impl Served {
         let command = |words: &[&str]| {
             let mut command = bound(punch);
             command.args(words).args(["--json", "--db", store]);
-            // Not a flag: `token new` takes it for an attempt to narrow the token.
+            // A variable, because `token new` would treat the flag as an attempt to narrow the
+            // token.
             command
                 .env("PUNCHLIST_PROJECT", "demo")
                 .env("HOME", home)

@@ -1,6 +1,6 @@
-//! Running other programs: cargo with a clean environment, and children that do not outlive us.
+//! Runs other programs: cargo with a clean environment, and children that do not outlive us.
 //!
-//! Which programs are run, and why, is the callers' business.
+//! The callers decide which programs to run.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 
-/// A command that the kernel ends when xtask dies, however it dies, where `setpriv` can say so.
+/// A command that the kernel kills when xtask dies for any reason, if `setpriv` is available.
 ///
-/// A Ctrl-C reaches the children by itself, for they share our process group; this is for the
-/// other deaths (a plain `kill`, a CI runner's time limit).
+/// Ctrl-C reaches the children anyway, because they share our process group. This is for other
+/// causes, such as a plain `kill` or the time limit of a CI runner.
 pub(crate) fn bound(program: impl AsRef<OsStr>) -> Command {
     static HAS_PDEATHSIG: OnceLock<bool> = OnceLock::new();
     let prefix = ["--pdeathsig", "TERM", "--"];
@@ -26,10 +26,11 @@ pub(crate) fn bound(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// `cargo ARGS` in `root` with no standard input.
+/// `cargo ARGS` in `root`, without standard input.
 ///
-/// What `cargo run` tells its program about the package it runs is removed: build scripts of the
-/// nested cargo must see the environment of a bare one, or the two would rebuild each other's work.
+/// The variables that `cargo run` sets about its package are removed. The build scripts of the
+/// nested cargo must see the same environment as a direct call, or the two would rebuild each
+/// other's work.
 pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
     let mut command = bound(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(root).stdin(Stdio::null());
@@ -42,14 +43,14 @@ pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Runs `cargo ARGS` with its output shown; an unsuccessful end is an error that names the command.
+/// Runs `cargo ARGS` with its output shown. A failure is an error that names the command.
 pub(crate) fn run_cargo(root: &Path, args: &[&str], env: &[(&str, &str)]) -> Result<()> {
     let mut command = cargo(root, args);
     command.envs(env.iter().copied());
     run(&mut command, &format!("cargo {}", args.join(" ")))
 }
 
-/// Runs a command with its output shown; `shown` is how the error names it.
+/// Runs a command with its output shown. An error names it as `shown`.
 pub(crate) fn run(command: &mut Command, shown: &str) -> Result<()> {
     let status = command.status().with_context(|| format!("cannot start `{shown}`"))?;
     if !status.success() {
@@ -70,7 +71,7 @@ pub(crate) fn output(command: &mut Command, shown: &str) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// Whether the command can be started and ends well; it is run silently.
+/// Can the command be started, and does it succeed? It runs silently.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())

@@ -1,4 +1,4 @@
-//! Where the repository is and which files it has. What is read in them is the callers' business.
+//! Finds the repository and lists its files. The callers read them.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +6,10 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
-/// The workspace's root: the folder above this crate, as cargo tells it at run time.
+/// The root of the workspace: the folder above this crate, as cargo reports it at run time.
 ///
-/// Not the compile-time value: a checkout may be moved together with its build directory.
+/// The compile-time value is not used, because a checkout may be moved together with its build
+/// directory.
 pub(crate) fn root() -> Result<PathBuf> {
     let crate_dir = std::env::var_os("CARGO_MANIFEST_DIR")
         .context("CARGO_MANIFEST_DIR is not set: run this as `cargo xtask …`")?;

@@ -1,6 +1,6 @@
-//! `cargo xtask test`: the steps that CI runs, in order, each timed, up to the first that fails.
+//! `cargo xtask test`: the steps that CI runs, in order, each timed, until one fails.
 //!
-//! What a step checks lives in its own module or in the tool it calls; here is only the sequence.
+//! Each check is in its own module or in the tool it calls; this file is only the sequence.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,7 +18,7 @@ struct Step {
     run: fn(&mut Session) -> Result<()>,
 }
 
-/// What the steps share.
+/// The state that the steps share.
 struct Session {
     root: PathBuf,
     nextest_args: Vec<String>,
@@ -56,22 +56,22 @@ const STEPS: [Step; 12] = [
 /// The shells whose completions the tests try; Debian's packages have the same names.
 const SHELLS: [&str; 2] = ["bash", "zsh"];
 
-/// The step that is there for another one only, and the one that needs it.
+/// The step that only prepares for another one, and the steps that need it.
 const SERVER_STEP: &str = "postgres";
 const SERVER_USER_STEP: &str = "nextest";
 const SERVER_USERS: [&str; 2] = [SERVER_USER_STEP, "openapi"];
 
-/// Takes what follows `--` when it runs without nextest.
+/// This step gets the arguments after `--` if nextest does not run.
 const PAGES_STEP: &str = "pages";
 
-/// Steps that run only when `--only` names them. The fuzzing of the HTTP API takes minutes and needs
-/// Python packages.
+/// Steps that run only if `--only` names them. Fuzzing the HTTP API takes minutes and needs Python
+/// packages.
 const ON_REQUEST: [&str; 1] = ["openapi"];
 
 #[derive(Debug, PartialEq)]
 enum Request {
     Help,
-    /// Only the tests with the real clients of other makers.
+    /// Only the tests with the real clients of other vendors.
     Clients {
         nextest_args: Vec<String>,
     },
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// `cargo xtask attack`: the tests that attack, which `test` runs among all others.
+/// `cargo xtask attack`: only the attack tests, which are also part of `test`.
 pub(crate) fn attack(args: &[String]) -> Result<()> {
     let attacks = "test(/attack/) or test(identity::) or test(poison::) or test(outside_files::) \
                    or test(permissions::) or test(protection::)";
@@ -230,12 +230,12 @@ fn nextest(session: &mut Session) -> Result<()> {
     let url = session.server.as_ref().context("there is no PostgreSQL server")?.url();
     let mut args = vec!["nextest", "run", "--workspace", "--no-fail-fast"];
     args.extend(session.nextest_args.iter().map(String::as_str));
-    // A golden that differs is a failure here, whatever the developer's own settings are.
+    // A golden that differs is a failure here, whatever the developer's settings are.
     let env = [(URL_VARIABLE, url.as_str()), ("INSTA_UPDATE", "no"), ("INSTA_FORCE_PASS", "0")];
     run_cargo(&session.root, &args, &env)
 }
 
-/// On the throwaway server, or on a database of the one that the environment names.
+/// Uses the throwaway server, or a database on the server that the environment names.
 fn openapi(session: &mut Session) -> Result<()> {
     let url = session.server.as_ref().context("there is no PostgreSQL server")?.url();
     openapi::check(&session.root, &url)
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_dashes_goes_to_nextest() {
+    fn arguments_after_the_dashes_go_to_nextest() {
         let request = parsed(&["--only", "nextest", "--", "-p", "xtask", "--help"]).unwrap();
         let nextest_args = ["-p", "xtask", "--help"].map(str::to_owned).to_vec();
         assert_eq!(request, Request::Run { steps: vec!["postgres", "nextest"], nextest_args });
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_word_is_refused_with_what_there_is() {
+    fn an_unknown_word_is_refused_with_the_known_ones() {
         let error = parsed(&["--only", "fmt,lint"]).unwrap_err().to_string();
         assert!(error.contains("\"lint\"") && error.contains("clippy, tidy"), "{error}");
         assert!(parsed(&["--fast"]).is_err());

@@ -1,9 +1,10 @@
-//! Which lines of a source file are test code. Both `tidy` and `ledger` judge those differently.
+//! Finds the lines of a source file that are test code. `tidy` and `ledger` treat those
+//! differently.
 //!
-//! This is a reading of rustfmt-formatted lines, not a parser. The marker counts only where a line
-//! starts with it, so that a string which mentions it does not.
+//! It reads lines formatted by rustfmt and is not a parser. The marker counts only at the start of
+//! a line, so that a string that mentions it does not count.
 
-/// Whether a whole file is test code, by its path.
+/// Is a whole file test code, judged by its path?
 pub(crate) fn is_test_file(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     folders.split('/').any(|folder| folder == "tests")
@@ -11,7 +12,7 @@ pub(crate) fn is_test_file(path: &str) -> bool {
         || name.ends_with("_tests.rs")
 }
 
-/// For each line of a Rust file, whether it is test code.
+/// For each line of a Rust file: is it test code?
 pub(crate) fn test_lines(path: &str, text: &str) -> Vec<bool> {
     let lines: Vec<&str> = text.lines().collect();
     let mut is_test = vec![is_test_file(path); lines.len()];
@@ -24,7 +25,7 @@ pub(crate) fn test_lines(path: &str, text: &str) -> Vec<bool> {
     is_test
 }
 
-/// The number of lines without a test module at the file's end.
+/// The number of lines, without a test module at the end of the file.
 pub(crate) fn code_line_count(text: &str) -> usize {
     let lines: Vec<&str> = text.lines().collect();
     (0..lines.len())
@@ -41,10 +42,10 @@ fn is_marker(line: &str) -> bool {
     line.starts_with("#[cfg(test)]") || line.starts_with("#[cfg(all(test")
 }
 
-/// The line after the item whose marker stands at `start`.
+/// The line after the item whose marker is at `start`.
 ///
-/// An inline module reaches to the end of the file: clippy's `items_after_test_module` holds the
-/// code to that, and a raw string in a test may hold a line that looks like the module's end.
+/// An inline module extends to the end of the file: clippy's `items_after_test_module` ensures
+/// this, and a raw string in a test may contain a line that looks like the module's end.
 fn item_end(lines: &[&str], start: usize) -> usize {
     let indent = indent_of(lines[start]);
     let Some(offset) = lines[start + 1..].iter().position(|line| !is_prelude(line)) else {
@@ -62,7 +63,7 @@ fn item_end(lines: &[&str], start: usize) -> usize {
     lines[head..].iter().position(closes).map_or(lines.len(), |offset| head + offset + 1)
 }
 
-/// Further attributes and comments between the marker and its item.
+/// Is this a further attribute or comment between the marker and its item?
 fn is_prelude(line: &str) -> bool {
     let line = line.trim_start();
     line.is_empty() || line.starts_with("#[") || line.starts_with("//")
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mention_in_a_string_or_comment_is_no_marker() {
+    fn a_mention_in_a_string_or_comment_is_not_a_marker() {
         assert_eq!(marked("// #[cfg(test)]\nlet a = \"#[cfg(test)]\";\n"), "..");
     }
 

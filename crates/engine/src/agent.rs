@@ -1,8 +1,8 @@
-//! The agents: how runs are executed.
+//! Agents: how runs are executed.
 //!
-//! A [`Runtime`] executes runs. It records everything before it acts on it: the next step follows from
-//! the stored messages alone, so another process can continue where this one was killed. The core's
-//! driver decides; no rule lives in this folder.
+//! A [`Runtime`] executes runs. It records every step before it acts on it: the next step follows
+//! from the stored messages alone, so another process can continue where this one was killed. The
+//! core's driver decides; no rule is in this folder.
 
 mod calls;
 mod configured_tools;
@@ -30,7 +30,7 @@ use punchlist_ops::{Envelope, Ops};
 use crate::model::{Fault, FaultKind, Model};
 use crate::system::system;
 
-/// Opens models by the name they are configured by.
+/// Opens models by their configured names.
 pub trait Models: Sync {
     fn open(&self, spec: &str, effort: Option<&str>) -> Result<Arc<dyn Model>, Fault>;
 }
@@ -48,10 +48,11 @@ impl Models for () {
 pub struct Runtime<'a> {
     pub ops: &'a Ops,
     pub agents: &'a Arc<Roster>,
-    /// The actor that started this process: no run may do more than it may. None: the engine itself.
+    /// The actor that started this process. No run may do more than this actor may. `None`: the
+    /// engine itself.
     pub executor: Option<&'a Actor>,
     pub models: &'a dyn Models,
-    /// Tools that are not punchlist's own.
+    /// Tools that are not part of punchlist.
     pub outside: &'a dyn OutsideTools,
     pub clock: &'a (dyn Fn() -> Time + Sync),
     pub is_stopped: &'a (dyn Fn() -> bool + Sync),
@@ -65,7 +66,7 @@ impl std::fmt::Debug for Runtime<'_> {
 }
 
 impl Runtime<'_> {
-    /// The envelope of the driver, in a project.
+    /// The driver's envelope in a project.
     fn system(&self, project: &str) -> Envelope {
         let mut envelope = system("driver", project, (self.clock)());
         envelope.agents = self.agents.in_project(project);

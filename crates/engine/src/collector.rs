@@ -1,4 +1,5 @@
-//! The handler that collects metrics as the mission's file says, and reports back by an operation.
+//! The handler that collects metrics as the mission's file defines, and reports through an
+//! operation.
 //!
 //! A collection that fails is tried five times in all, with growing pauses, and then again at the
 //! metric's next time or on request. Every failure is logged and shown with the metric until the next

@@ -1,12 +1,12 @@
-//! What the engine did, to be shown to the person who runs it.
+//! The actions of the engine, for the person who runs it.
 
 use serde::Serialize;
 
-/// One thing that the engine did or tried.
+/// One action that the engine did or tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "did", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Done {
-    /// A metric's time came, and its collection is queued.
+    /// A metric was due, and its collection is queued.
     MetricDue { project: String, mission: String, metric: String },
     /// A metric was read.
     MetricCollected { project: String, mission: String, metric: String, value: String },
@@ -17,13 +17,13 @@ pub enum Done {
         metric: String,
         error: String,
         attempt: i64,
-        /// It is not tried again before its next time.
+        /// It is not retried before its next scheduled time.
         gives_up: bool,
     },
-    /// A mission's time came, and it planned.
+    /// A mission was due, and its cycle ran.
     CycleRun { project: String, mission: String },
-    /// A mission's time came, and it could not plan; it is tried again.
+    /// A mission was due, and its cycle failed; it is retried.
     CycleFailed { project: String, mission: String, error: String },
-    /// The database did not answer; it is tried again.
+    /// The database did not answer; it is retried.
     StoreTrouble { error: String },
 }

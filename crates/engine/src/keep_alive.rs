@@ -1,4 +1,4 @@
-//! Something that is repeated while a job runs: a lease that is renewed, a run that is watched.
+//! Repeats something while a job runs: renewing a lease, or watching a run.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;

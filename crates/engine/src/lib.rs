@@ -1,8 +1,8 @@
-//! Everything with effects: step 9 of a change.
+//! Everything with side effects: step 9 of a change.
 //!
 //! The engine takes work from the outbox by lease, does it outside any transaction, and reports
-//! back as an operation. It has the pump, the collectors of metrics, the scheduler, the models, and the
-//! agents. No HTTP server lives here, and no rule: the core has decided what an effect means.
+//! back through an operation. It has the pump, the collectors of metrics, the scheduler, the models
+//! and the agents. It has no HTTP server and no rule: the core has decided what an effect means.
 
 pub mod agent;
 pub mod collect;

@@ -1,13 +1,13 @@
-//! One call of a model, of any maker.
+//! One call of a model, of any provider.
 //!
 //! The caller passes a whole request and gets a whole reply; an observer gets the pieces as they arrive.
 //! A call blocks its thread, ends soon after [`Cancel`], and always ends: a silent socket is a fault.
-//! Nothing here knows of todos.
+//! This module knows nothing about todos.
 //!
-//! Here are the types of a call: request, reply and fault. How each maker writes them down is in the
-//! maker's file; which kind of fault an error response is, in `fault`.
+//! This file has the types of a call: request, reply and fault. Each provider's format is in the
+//! provider's file; `fault` decides which kind of fault an error response is.
 //!
-//! [`open`] finds the model of a name; [`Patient`] retries where that may help.
+//! [`open`] opens a model by its name; [`Patient`] retries calls where that may help.
 
 mod anthropic;
 mod cancel;
@@ -39,7 +39,7 @@ pub trait Model: Send + Sync {
     /// The name it is configured by, e.g. `anthropic:claude-sonnet-5`.
     fn name(&self) -> &str;
 
-    /// Its maker, as the `OpenTelemetry` conventions name it: `anthropic`, `openai`, …
+    /// Its provider, as the `OpenTelemetry` conventions name it: `anthropic`, `openai`, …
     fn provider(&self) -> &'static str;
 
     /// How many tokens fit into one call.
@@ -84,8 +84,8 @@ pub enum Message {
     Assistant {
         text: String,
         calls: Vec<Call>,
-        /// Data that the maker wants back unchanged (signed thinking, encrypted reasoning). Other makers
-        /// ignore it.
+        /// Data that the provider wants back unchanged (signed thinking, encrypted reasoning).
+        /// Other providers ignore it.
         raw: Option<Value>,
     },
     /// The results of all calls of the message before, in order.
@@ -109,7 +109,7 @@ pub enum Input {
     Broken(String),
 }
 
-/// What came of a call.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallResult {
     pub id: String,
@@ -138,7 +138,7 @@ pub struct Reply {
     pub raw: Option<Value>,
     pub stop: Stop,
     pub usage: Usage,
-    /// The maker's id of it.
+    /// The provider's id of the reply.
     pub id: Option<String>,
 }
 
@@ -152,7 +152,7 @@ pub enum Stop {
     /// The window is full.
     Context,
     Refusal,
-    /// The maker paused the turn; the model is called again.
+    /// The provider paused the turn; the model is called again.
     Paused,
 }
 
@@ -173,7 +173,7 @@ pub struct Fault {
     /// What happened and what to do, in one line, without secrets.
     pub message: String,
     pub status: Option<u16>,
-    /// How long the maker asks us to wait.
+    /// How long the provider asks us to wait.
     pub retry_after: Option<Duration>,
 }
 
@@ -190,9 +190,9 @@ pub enum FaultKind {
     BadRequest,
     /// The request does not fit into the window.
     Context,
-    /// Too many requests, or the maker is overloaded.
+    /// Too many requests, or the provider is overloaded.
     Busy,
-    /// The maker failed, or a stream ended before its reply did.
+    /// The provider failed, or a stream ended before its reply did.
     Server,
     /// The server is unreachable, or sends nothing.
     Network,

@@ -77,7 +77,7 @@ impl<'a> Patience<'a> {
     }
 }
 
-/// What to start.
+/// A program to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Program<'a> {
     pub(crate) words: &'a [String],
@@ -159,7 +159,7 @@ pub(crate) enum Flood {
     IsCut,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) status: ExitStatus,
@@ -219,8 +219,9 @@ impl Group {
             use std::os::unix::process::CommandExt;
             command.process_group(0);
         }
-        // A program inherits our mask of blocked signals. We block those that ask us to stop; the
-        // program must not, or they could not end it. So it is started from a thread with its own mask.
+        // A program inherits our mask of blocked signals. We block the signals that ask us to stop,
+        // but the program must not block them, or they could not end it. So it is started from a
+        // thread with its own mask.
         std::thread::scope(|scope| {
             let starting = scope.spawn(|| {
                 #[cfg(unix)]

@@ -20,7 +20,7 @@ pub trait Handler {
     fn handle(&self, work: &Work) -> Result<(), Setback>;
 }
 
-/// Why work was not done, with words for the log.
+/// Why work was not done, with a text for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setback {
     /// It is tried again later.
@@ -74,7 +74,7 @@ impl Pump {
         Ok(report)
     }
 
-    /// Does one piece of due work. None: nothing is due.
+    /// Does one piece of due work. Returns `None` if nothing is due.
     pub fn step(&self, store: &Store, handler: &impl Handler) -> Result<Option<Report>, Error> {
         let lease_s = self.lease_s;
         let kinds = handler.kinds().to_owned();

@@ -1,4 +1,5 @@
-//! The scheduler: starts what is due by the clock. The first process to come does it; there is no leader.
+//! The scheduler: starts work that is due by the clock. There is no leader: the first process that
+//! finds it does it.
 //!
 //! For a due metric one transaction moves the metric's time forward and queues its collection; on
 //! PostgreSQL other processes skip the locked row. For a due mission it calls `mission_cycle`, which locks
@@ -28,7 +29,7 @@ const BATCH: i64 = 100;
 const PAUSE_S: i64 = 5;
 const PAUSE_S_MAX: i64 = 300;
 
-/// Starts what is due.
+/// Starts work that is due.
 #[derive(Debug)]
 pub struct Scheduler<'a> {
     ops: &'a Ops,
@@ -108,7 +109,7 @@ impl<'a> Scheduler<'a> {
         match self.ops.run::<MissionCycle>(&envelope, input) {
             Ok(answer) => {
                 failed.remove(&key);
-                // False: another process was quicker, or the mission is paused now.
+                // False: another process was faster, or the mission is paused now.
                 Ok(answer.ran.then_some(Done::CycleRun { project, mission }))
             }
             Err(error) if is_temporary(&error) => Err(error),

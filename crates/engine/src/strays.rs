@@ -33,8 +33,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 const ENVIRONMENT_MAX: usize = 4 << 20;
 const STAT_MAX: usize = 4 << 10;
 
-/// This process starts nothing but programs through [`crate::process`]: every other child of it is
-/// an orphan of one of them.
+/// Does this process start only programs through [`crate::process`]? Then every other child of it
+/// is an orphan of one of them.
 static OWNS_ALL: AtomicBool = AtomicBool::new(false);
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -81,7 +81,7 @@ pub(crate) fn next_mark() -> String {
     format!("{}:{number}", owner())
 }
 
-/// Identifies this process, also after its id is used again.
+/// Identifies this process, even after its process id is reused.
 fn owner() -> &'static str {
     static OWNER: OnceLock<String> = OnceLock::new();
     OWNER.get_or_init(|| {
@@ -172,7 +172,7 @@ struct Facts {
     began: u64,
 }
 
-/// `pid (name) state ppid …`, where the name may hold anything.
+/// Parses `pid (name) state ppid …`, where the name may contain anything.
 fn facts(id: i32) -> Option<Facts> {
     let stat = outside::beginning(&Path::new("/proc").join(id.to_string()).join("stat"), STAT_MAX);
     let stat = String::from_utf8_lossy(&stat.ok()?).into_owned();

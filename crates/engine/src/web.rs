@@ -1,8 +1,8 @@
-//! What our HTTP calls have in common.
+//! Shared by all our HTTP calls.
 
 pub(crate) const USER_AGENT: &str = concat!("punchlist/", env!("CARGO_PKG_VERSION"));
 
-/// Addresses of this machine are never reached through a proxy.
+/// Is this host an address of this machine? Those are never called through a proxy.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let host = host.trim_matches(['[', ']']);
     let address = host.parse::<std::net::IpAddr>();

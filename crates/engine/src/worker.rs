@@ -1,8 +1,9 @@
 //! A worker: the scheduler and the pump together, until stopped.
 //!
-//! It sleeps until something is due or the store reports a change, for five seconds at most. A look is
-//! one read; it writes only when something is due. Slow work (a collector that takes a minute) delays
-//! neither the schedule nor other work: each piece runs on one of a few threads.
+//! It sleeps until something is due or the store reports a change, for five seconds at most.
+//! Checking takes one read; it writes only if something is due. Slow work, such as a collector that
+//! takes a minute, delays neither the schedule nor other work: each piece runs on one of a few
+//! threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,11 +29,11 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// The pause when something is due that cannot be done yet.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs what is due and what is queued, of every project of a store.
+/// Runs due and queued work of all projects in a store.
 pub struct Worker<'a> {
     pub ops: &'a Ops,
     pub agents: Arc<Roster>,
-    /// The actor that started it; none: the engine itself.
+    /// The actor that started it. `None`: the engine itself.
     pub executor: Option<&'a Actor>,
     /// The models and the outside tools of the agents.
     pub models: &'a dyn Models,
@@ -59,7 +60,7 @@ struct Look {
 }
 
 impl Worker<'_> {
-    /// Does what is due now, and what that queues, then returns.
+    /// Does everything that is due now, and the work that it queues, then returns.
     pub fn once(&self) -> Result<(), Error> {
         let scheduler = Scheduler::new(self.ops, Arc::clone(&self.agents));
         scheduler.tick((self.clock)())?.into_iter().for_each(self.report);
@@ -133,7 +134,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Looks once and starts what is due. Returns how long to sleep.
+    /// Checks once and starts what is due. Returns how long to sleep.
     fn turn(&self, scheduler: &Scheduler<'_>, start_job: &dyn Fn()) -> Result<Duration, Error> {
         let look = self.look()?;
         let mut sleep = look.scheduled.min(look.work).min(SLEEP_MAX);
@@ -171,7 +172,7 @@ impl Worker<'_> {
         Ok(Look { scheduled: until(scheduled, (self.clock)()), work: until(work, database_now) })
     }
 
-    /// One job: does piece after piece until nothing is due.
+    /// One job: does one piece of work after another until nothing is due.
     fn work(&self, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
         let handler = self.effect_handler(is_stopped);
         let store = self.ops.store()?;

@@ -1,7 +1,7 @@
-//! What an operation answers, before anybody asks for JSON.
+//! The answer of an operation, before it is converted to JSON.
 //!
-//! Our own code takes the operation's output type; a surface that speaks JSON serialises it. One
-//! answer goes both ways, so no caller has to look fields up by name.
+//! Our own code takes the operation's output type. A surface that speaks JSON serialises it. One
+//! answer serves both, so our own code never looks up fields by name.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -28,13 +28,13 @@ impl<T: Serialize + Debug + Send + 'static> Output for T {
 }
 
 impl Answer {
-    /// The answer that an output is.
+    /// Wraps an output.
     #[must_use]
     pub fn new<T: Serialize + Debug + Send + 'static>(output: T) -> Self {
         Self(Box::new(output))
     }
 
-    /// An answer that was kept as text. One that an older version kept in another shape stays JSON.
+    /// Parses a stored answer. If an older version stored it in another shape, it stays JSON.
     pub(crate) fn kept<T>(text: &str) -> Result<Self, Error>
     where
         T: Serialize + DeserializeOwned + Debug + Send + 'static,
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn one_answer_is_its_type_and_its_json() {
+    fn an_answer_can_be_read_as_its_type_and_as_json() {
         let answer = Answer::new(Made { number: 3 });
         assert_eq!(answer.output::<Made>(), Some(&Made { number: 3 }));
         assert_eq!(answer.output::<String>(), None);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_answer_of_another_version_stays_readable_as_json() {
+    fn a_stored_answer_of_another_version_is_still_readable_as_json() {
         let kept = Answer::kept::<Made>(r#"{"number":3}"#).unwrap();
         assert_eq!(kept.output::<Made>(), Some(&Made { number: 3 }));
         let old = Answer::kept::<Made>(r#"{"id":"a"}"#).unwrap();

@@ -1,7 +1,7 @@
-//! One call in its transaction: finding or opening the list, deciding, recording.
+//! One call in its transaction: it finds or creates the list, decides, and records.
 //!
-//! Handlers go through here, so that project and list are made on first use in one way, and
-//! nothing is written that the core did not decide.
+//! All handlers use this, so projects and lists are created on first use in one way, and only
+//! decisions of the core are written.
 
 mod checklist;
 mod conversations;
@@ -58,7 +58,7 @@ pub struct Call<'a, 't> {
     envelope: &'a Envelope,
     cause: &'static str,
     ids: Ids,
-    /// The line a refusal wants to leave in the log: project, aggregate, event.
+    /// The event that a refusal adds to the log: project, aggregate, event.
     audit: Option<(ProjectId, String, Box<Event>)>,
 }
 
@@ -86,20 +86,21 @@ impl<'a, 't> Call<'a, 't> {
         Ok(self.tx.project(&self.envelope.project)?)
     }
 
-    /// An item to change, by its id or its number, with what its rules depend on. Where only one
-    /// item may be in progress the list is locked and looked at whole; else the item alone.
+    /// Loads an item for a change, by its id or number, with everything its rules depend on. If the
+    /// list allows only one item in progress, the whole list is locked and loaded; otherwise only
+    /// the item.
     pub fn todo(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
         let (list, id) = self.find_todo(named)?;
         let snapshot = self.with_todo(list, id)?;
         Ok((snapshot, id))
     }
 
-    /// The id of an item, by its id or its number; one that is not there is a refusal.
+    /// Finds the id of an item by its id or number. Refuses an unknown one.
     pub(crate) fn todo_named(&mut self, named: &str) -> Result<TodoId, Error> {
         self.find_todo(named).map(|(_, id)| id)
     }
 
-    /// An item and the list it is in; neither is locked.
+    /// Finds an item and its list. Neither is locked.
     pub(crate) fn find_todo(&mut self, named: &str) -> Result<(List, TodoId), Error> {
         let unknown = || {
             let (todo_id, list) = (named.to_owned(), None);
@@ -127,12 +128,13 @@ impl<'a, 't> Call<'a, 't> {
         Ok((list, id))
     }
 
-    /// How exactly the caller must say which item it means.
+    /// How exactly the caller must name an item.
     pub(crate) fn precision(&self) -> Precision {
         Precision::of(self.envelope.actor.role)
     }
 
-    /// An item of the issue that the caller names, by its text; none: no issue was named.
+    /// Finds an item by its text, in the issue that the caller names. `None` if no issue was named
+    /// or it has no checklist.
     fn find_by_text(&mut self, text: &str) -> Result<Option<(List, TodoId)>, Error> {
         let Some(issue) = self.named_issue(Lock::No)? else { return Ok(None) };
         let precision = self.precision();
@@ -141,7 +143,7 @@ impl<'a, 't> Call<'a, 't> {
         Ok(Some((checklist.list, id)))
     }
 
-    /// The state of a list that one of its items is decided on.
+    /// Locks and loads as much of a list as a decision about this item needs.
     fn with_todo(&mut self, list: List, id: TodoId) -> Result<Snapshot, Error> {
         self.lock_owner(&list.scope)?;
         match policy(list.kind()).wip {
@@ -151,7 +153,7 @@ impl<'a, 't> Call<'a, 't> {
         self.with_locked_todo(list, id)
     }
 
-    /// The same where the item, or its list, is locked already.
+    /// Like `with_todo`, for an item or a list that is already locked.
     pub(crate) fn with_locked_todo(&mut self, list: List, id: TodoId) -> Result<Snapshot, Error> {
         let list_id = list.id;
         let load = match policy(list.kind()).wip {
@@ -161,14 +163,15 @@ impl<'a, 't> Call<'a, 't> {
         };
         let mut snapshot = self.snapshot(list, load)?;
         if !snapshot.todos.contains_key(&id) {
-            // A settled one is not among the open ones, but deserves an answer of its own.
+            // A settled item is not among the open ones, but its refusal should say that it is
+            // settled.
             snapshot.todos.extend(self.tx.todo(list_id, id)?.map(|todo| (id, todo)));
         }
         self.bring_terms(&mut snapshot)?;
         Ok(snapshot)
     }
 
-    /// The state of a list that may not exist or was put away; looking creates nothing.
+    /// Loads a list, if it exists and is not archived. Creates nothing.
     pub fn look(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
         match self.find(scope)?.filter(|list| list.archived_at.is_none()) {
             Some(list) => Ok(Some(self.snapshot(list, load)?)),
@@ -183,7 +186,7 @@ impl<'a, 't> Call<'a, 't> {
         Ok(snapshot)
     }
 
-    /// The list of a scope, also one that was put away.
+    /// Finds the list of a scope, even if it is archived.
     fn find(&mut self, scope: &Scope) -> Result<Option<List>, Error> {
         self.reach_scope(scope)?;
         match self.project()? {
@@ -192,10 +195,10 @@ impl<'a, 't> Call<'a, 't> {
         }
     }
 
-    /// Locks what a list belongs to before the list itself: the one fixed order of locks.
+    /// Locks the owner of a list before the list itself. Everything locks in this order.
     pub(crate) fn lock_owner(&mut self, scope: &Scope) -> Result<(), Error> {
         match scope {
-            // On SQLite the one writer is lock enough.
+            // SQLite has only one writer, so it needs no lock.
             Scope::Issue { .. } if self.tx.dialect() == Dialect::Postgres => {
                 if let Some(id) = issue_of(scope) {
                     self.tx.issue_by_id(id, Lock::Row)?;
@@ -211,7 +214,8 @@ impl<'a, 't> Call<'a, 't> {
         Ok(())
     }
 
-    /// The limits and terms of a pillar's list, from its mission, and what the limits count.
+    /// Loads the limits and terms of a pillar's list from its mission, with the counts they apply
+    /// to.
     fn bring_terms(&mut self, snapshot: &mut Snapshot) -> Result<(), Error> {
         let Scope::Pillar { mission: slug, pillar } = &snapshot.list.scope else { return Ok(()) };
         let project = snapshot.list.project_id;
@@ -223,7 +227,7 @@ impl<'a, 't> Call<'a, 't> {
         Ok(())
     }
 
-    /// The state of a list to change, locked, if there is one.
+    /// Locks and loads a list for a change, if it exists.
     pub fn lock(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
         self.reach_scope(scope)?;
         let Some(project) = self.project()? else {
@@ -238,7 +242,7 @@ impl<'a, 't> Call<'a, 't> {
         Ok(Some(snapshot))
     }
 
-    /// The state of a list to change, locked; project and list are made on first use.
+    /// Locks and loads a list for a change. Creates the project and the list on first use.
     pub fn open(&mut self, scope: Scope, load: Load) -> Result<Snapshot, Error> {
         self.reach_scope(&scope)?;
         let project = self.ensure_project()?;
@@ -261,7 +265,7 @@ impl<'a, 't> Call<'a, 't> {
         &mut self.ids
     }
 
-    /// Writes down what happened to something that is no list, in the caller's project.
+    /// Logs an event about something that is not a list, in the caller's project.
     pub(crate) fn log(&mut self, aggregate: &str, event: impl Into<Event>) -> Result<(), Error> {
         let project = self.ensure_project()?;
         let stamp = self.stamp(project);
@@ -269,7 +273,7 @@ impl<'a, 't> Call<'a, 't> {
         Ok(())
     }
 
-    /// The project, made on first use.
+    /// The project, created on first use.
     pub fn ensure_project(&mut self) -> Result<ProjectId, Error> {
         let place = self.place()?;
         if place.is_none() {
@@ -277,7 +281,8 @@ impl<'a, 't> Call<'a, 't> {
                 return Ok(project);
             }
         } else if let Some((project, settled)) = self.tx.project_settled(&self.envelope.project)? {
-            // The first that writes to a project from before keeps its name.
+            // A project of an older version has no stored place. It gets the place of its first
+            // writer.
             if let Some(place) = place.filter(|_| !settled) {
                 self.tx.settle_project(project, &place)?;
             }
@@ -296,13 +301,13 @@ impl<'a, 't> Call<'a, 't> {
         Ok(project_id)
     }
 
-    /// What the caller's project is recognised by, as it is stored.
+    /// The place that identifies the caller's project, in its stored form.
     fn place(&self) -> Result<Option<String>, Error> {
         let place = self.envelope.context.place.as_ref().map(serde_json::to_string).transpose();
         place.map_err(|error| Error::Internal { detail: error.to_string() })
     }
 
-    /// Decides a command on a state and records what came of it (steps 5 to 7).
+    /// Decides a command on a list and records the result (steps 5 to 7).
     pub fn decide(
         &mut self,
         snapshot: &mut Snapshot,
@@ -313,7 +318,7 @@ impl<'a, 't> Call<'a, 't> {
         self.decide_as(&actor, snapshot, &command.into())
     }
 
-    /// The same for what happens by policy, and not because the caller says so.
+    /// Like `decide`, for an actor other than the caller, such as the engine acting by policy.
     pub(crate) fn decide_as(
         &mut self,
         actor: &Actor,
@@ -336,8 +341,8 @@ impl<'a, 't> Call<'a, 't> {
         }
     }
 
-    /// Asks the core about a command on what is no list, as the caller. A refusal that leaves a line
-    /// leaves it with the aggregate.
+    /// Lets the core decide a command on something that is not a list, as the caller. If a refusal
+    /// is to be logged, it is logged under `aggregate`.
     pub(crate) fn decided<C: Decide>(
         &mut self,
         command: &C,
@@ -352,7 +357,7 @@ impl<'a, 't> Call<'a, 't> {
         By { actor: &self.envelope.actor, now: self.envelope.now, ids: &mut self.ids }
     }
 
-    /// The same for what somebody else does, or what happens by policy.
+    /// Like `decided`, for an actor other than the caller.
     pub(crate) fn decided_by<C: Decide>(
         &mut self,
         actor: &Actor,
@@ -364,7 +369,7 @@ impl<'a, 't> Call<'a, 't> {
         command.decide(on, by).map_err(|refused| self.refuse(project, id, refused))
     }
 
-    /// Writes down that the caller tried to judge an item, where its role never may.
+    /// Logs that the caller tried to judge an item although its role never may.
     pub(crate) fn keep_try(&mut self, action: Action, named: &str) -> Result<(), Error> {
         let Some(project) = self.project()? else { return Ok(()) };
         let Some(key) = TodoKey::parse(named) else { return Ok(()) };
@@ -375,7 +380,7 @@ impl<'a, 't> Call<'a, 't> {
         Ok(self.tx.append(&stamp, &list.id.to_string(), &tried.into())?)
     }
 
-    /// Keeps the line a refusal leaves, if it leaves one.
+    /// Remembers the event that a refusal adds to the log, if it adds one.
     fn refuse(
         &mut self,
         project: ProjectId,
@@ -386,7 +391,7 @@ impl<'a, 't> Call<'a, 't> {
         refused.refusal.into()
     }
 
-    /// Puts what the caller reported into the line that a refusal left.
+    /// Adds the caller's report to the remembered event of a refusal.
     pub(crate) fn keep_words(&mut self, words: Option<&str>) {
         if let Some((_, _, event)) = &mut self.audit
             && let Event::CommandRefused(refused) = &mut **event
@@ -395,7 +400,7 @@ impl<'a, 't> Call<'a, 't> {
         }
     }
 
-    /// Writes the line a refusal left, if it left one.
+    /// Logs the remembered event of a refusal. Returns false if there is none.
     pub(crate) fn record_audit(&mut self) -> Result<bool, Error> {
         let Some((project, aggregate, event)) = self.audit.take() else {
             return Ok(false);
@@ -414,7 +419,7 @@ impl<'a, 't> Call<'a, 't> {
         let (actor, at) = (self.envelope.actor.clone(), self.envelope.now);
         let recorded_at = clock::now();
         let proof = match self.envelope.context.client_answer {
-            // What the caller's client says of its user is proved by nothing else.
+            // The user's answer comes from the caller's client, and the client is its only proof.
             Some(_) => "client".to_owned(),
             None => self.envelope.proof.to_string(),
         };
@@ -430,7 +435,7 @@ fn issue_of(scope: &Scope) -> Option<IssueId> {
     }
 }
 
-/// The turn a caller is in, from the envelope alone (T-19, T-20).
+/// The caller's turn, from the envelope alone (T-19, T-20).
 pub(crate) fn turn(envelope: &Envelope) -> Result<Scope, Error> {
     let context = &envelope.context;
     let conversation = host_id("conversation", context.conversation.as_deref())?;
@@ -445,7 +450,7 @@ pub(crate) fn turn(envelope: &Envelope) -> Result<Scope, Error> {
     }
 }
 
-/// An id or a name a host gave: its own words, but not blank and not without limit.
+/// Checks an id or a name that a host gave: any text, but not blank and not too long.
 pub(crate) fn host_id(name: &str, given: Option<&str>) -> Result<Option<String>, Error> {
     let path = name.to_owned();
     match given.map(Title::new) {

@@ -21,7 +21,7 @@ use crate::identity::{Facts, prove};
 use crate::token::operator_seen;
 use crate::{Error, Ops, Proof, clock};
 
-/// How many sessions of hosts are looked at.
+/// The highest number of host sessions that `hosts_seen` returns.
 const HOSTS_SEEN: i64 = 200;
 
 /// A new backup, and the older backups that were deleted to make room for it.
@@ -38,7 +38,7 @@ pub struct Restore<'a> {
     pub from: &'a Path,
     /// Allow the loss of events that the backup does not contain.
     pub overwrite: bool,
-    /// The facts that the surface collected about the caller, with the caller's token beside them.
+    /// The facts that the surface collected about the caller. The caller's token is in `token`.
     pub facts: Facts,
     pub token: Option<&'a str>,
     /// The caller's project.
@@ -47,7 +47,7 @@ pub struct Restore<'a> {
 }
 
 impl Ops {
-    /// The newest hooks of hosts in a project; a store that is not there has none.
+    /// The newest hooks of hosts in a project; none if the store does not exist.
     pub fn hosts_seen(&self, project: &str) -> Result<Vec<HostRecord>, Error> {
         if let Target::File(path) = self.target()
             && !path.exists()
@@ -133,8 +133,8 @@ impl Ops {
     }
 
     /// Decides who may restore, and whether a store is replaced. A backup brings its own tokens, so
-    /// only the operator of the replaced store may restore one over it. If there is no store yet,
-    /// nothing can be lost and anybody may.
+    /// only the operator of the replaced store may restore one over it. If no store exists yet,
+    /// nothing can be lost, so everybody may.
     fn who_restores(
         &self,
         store: &Path,

@@ -1,4 +1,4 @@
-//! A store copied into another database, for every surface: who may, and into what.
+//! Copies a store into another database, for every surface: who may do it, and into which database.
 
 use punchlist_store::care::portable::{Copied, GoOn, copy};
 use punchlist_store::{Options, Store, Target};

@@ -1,8 +1,7 @@
 //! The catalogue: every operation, once, in one static list.
 //!
 //! To add an operation, write one file in `operations`, add one line here, and accept the goldens.
-//! The command line, `punch call`, the MCP tools and (later) HTTP and OpenAPI are loops over this
-//! list.
+//! The command line, `punch call`, the MCP tools, HTTP and OpenAPI are loops over this list.
 
 use std::fmt::Debug;
 
@@ -242,8 +241,8 @@ pub struct Operation {
     pub private: bool,
     pub(crate) bootstraps: bool,
     pub input_schema: fn() -> Value,
-    /// The same with everything that is accepted: null, and formats. For documents that
-    /// generated clients are held to.
+    /// Like `input_schema`, with everything that is accepted, such as null, and with formats. It is
+    /// for documents from which clients are generated.
     pub request_schema: fn() -> Value,
     pub output_schema: fn() -> Value,
     pub(crate) input_type: schema::Generate,

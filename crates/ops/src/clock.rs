@@ -11,7 +11,7 @@ pub fn now() -> Time {
     Time::from_micros(since.map_or(0, |d| i64::try_from(d.as_micros()).unwrap_or(i64::MAX)))
 }
 
-/// How many times this process has asked for ids.
+/// How many times this process has created ids.
 static ASKED: AtomicU64 = AtomicU64::new(0);
 
 /// Fresh ids for one command. After the milliseconds come the microseconds, a counter and random

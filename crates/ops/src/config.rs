@@ -110,7 +110,7 @@ impl Config {
         self
     }
 
-    /// The configuration that counts in a project.
+    /// The configuration that applies in a project.
     #[must_use]
     pub fn in_project(&self, project: &str) -> &Self {
         match self.elsewhere.as_deref() {

@@ -1,5 +1,5 @@
-//! Steps 2 to 7 of a change: check access, parse, and run in one transaction. How an input is parsed, and
-//! what is done around an operation inside its transaction, is in `request`.
+//! Steps 2 to 7 of a change: check access, parse, and run in one transaction. `request` has the
+//! parsing of inputs and the work around an operation inside its transaction.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,23 +16,23 @@ use crate::request::{Parsed, Ready, Request, prepare};
 use crate::token::needs_token;
 use crate::{Envelope, Error, Proof, clock};
 
-/// The most bytes one request may have: the largest single text is 1 MiB.
+/// The largest size of a request, in bytes. The largest single text is 1 MiB.
 pub const INPUT_MAX: usize = 4 << 20;
 
-/// An input as it comes in.
+/// An input as the caller gives it.
 pub(crate) enum Given {
     Json(Value),
     Parsed(Box<dyn Request>),
 }
 
-/// The operations over one store, which is opened when the first operation needs it: a request
-/// that does not even parse leaves no file behind.
+/// The operations over one store. The store is opened when the first operation needs it, so a
+/// request that does not parse creates no file.
 #[derive(Debug)]
 pub struct Ops {
     target: Target,
     options: Options,
     store: OnceLock<Store>,
-    /// A server in place of a database; then there is no store here, and no target.
+    /// A server that is used instead of a database. Then `store` and `target` are not used.
     remote: Option<Box<dyn Remote>>,
 }
 
@@ -48,7 +48,7 @@ impl Ops {
         Self { remote: Some(remote), ..Self::new(Target::Memory, Options::default()) }
     }
 
-    /// The server that is asked in place of a database, if there is one.
+    /// The server that is used instead of a database, if there is one.
     #[must_use]
     pub fn remote(&self) -> Option<&dyn Remote> {
         self.remote.as_deref()
@@ -59,7 +59,7 @@ impl Ops {
         &self.target
     }
 
-    /// Is the store a file of this machine, and not a server?
+    /// Is the store on this machine, and not on a server?
     #[must_use]
     pub const fn is_local(&self) -> bool {
         self.remote.is_none() && matches!(self.target, Target::File(_) | Target::Memory)
@@ -81,7 +81,7 @@ impl Ops {
         Ok(self.store.get_or_init(|| opened))
     }
 
-    /// Runs an operation with its own types: for our own code.
+    /// Runs an operation with its own types. For our own code.
     pub fn run<D: Define>(&self, envelope: &Envelope, input: D::Input) -> Result<D::Output, Error> {
         let operation = const { &Operation::of::<D>() };
         if let Some(remote) = self.remote_for(operation) {
@@ -92,7 +92,7 @@ impl Ops {
         self.transact(operation, ready)?.into_output()
     }
 
-    /// Runs an operation with JSON: for every surface.
+    /// Runs an operation with JSON input. For every surface.
     pub fn answer(
         &self,
         operation: &Operation,
@@ -106,7 +106,7 @@ impl Ops {
         self.transact(operation, ready)
     }
 
-    /// Runs an operation with JSON and answers with JSON.
+    /// Runs an operation with JSON input and returns JSON.
     pub fn call(
         &self,
         operation: &Operation,
@@ -116,21 +116,23 @@ impl Ops {
         self.answer(operation, envelope, input)?.to_json()
     }
 
-    /// The server to ask. What does not look at the store is answered here.
+    /// The server that answers this operation. Operations that do not use the store are answered
+    /// locally.
     fn remote_for(&self, operation: &Operation) -> Option<&dyn Remote> {
         self.remote().filter(|_| operation.effect != Effect::Pure)
     }
 
     fn transact(&self, operation: &Operation, ready: Ready) -> Result<Answer, Error> {
         match operation.effect {
-            // An operation that does not look at the store runs on an empty one: no file is made.
+            // An operation that does not use the store runs on an empty one, so that no file is
+            // created.
             Effect::Pure => Store::open(&Target::Memory, self.options)?.read(ready)?,
             Effect::Read => self.store()?.read(ready)?,
             Effect::Write => self.store()?.write(ready)?,
         }
     }
 
-    /// A call that the caller may make and that says what it should, ready for a transaction.
+    /// Checks access and parses the input. Returns a call that is ready for its transaction.
     pub(crate) fn admit(
         &self,
         operation: &Operation,
@@ -167,8 +169,8 @@ impl Ops {
         Ok(ready)
     }
 
-    /// Somebody who never may judge tried to: the item it named keeps a line of that, as where
-    /// ownership decides. A store that is not there is not made for it.
+    /// Logs that a caller tried to judge an item although its role never may. A refusal inside the
+    /// transaction, where ownership decides, is logged in the same way. Does not create a store.
     fn keep_try(
         &self,
         operation: &Operation,
@@ -195,7 +197,7 @@ impl Ops {
     }
 }
 
-/// Reads the text of an input. Nothing at all means no fields.
+/// Parses the text of an input. An empty text means no fields.
 pub fn parse_json(text: &str) -> Result<Value, Error> {
     if text.len() > INPUT_MAX {
         return Err(Fault::TooLarge { limit: INPUT_MAX }.into());

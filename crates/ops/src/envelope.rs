@@ -80,7 +80,7 @@ impl Proof {
         matches!(self, Self::Token(_))
     }
 
-    /// The part of it that is the caller's own, as the rules look at it.
+    /// The caller's own credential, as the rules of the core see it.
     #[must_use]
     pub const fn credential(self) -> Option<Credential> {
         match self {
@@ -115,7 +115,7 @@ pub struct Context {
     pub host_session: Option<String>,
     /// The processes the caller descends from, the nearest first.
     pub processes: Vec<String>,
-    /// The name of the session that a server starts for itself where nothing says which is meant.
+    /// The name of the session that a server starts for itself when a call names none.
     pub own_session: Option<String>,
     /// The folder the caller runs in; paths are relative to it. It never selects the session.
     pub directory: Option<String>,

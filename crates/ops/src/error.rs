@@ -93,9 +93,9 @@ pub enum Error {
         after: i64,
         last_seq: Option<i64>,
     },
-    /// A request over HTTP that no operation saw.
+    /// A request over HTTP that was refused before it reached an operation.
     Web(Box<WebFault>),
-    /// What a remote store answered, where it is not one of the above.
+    /// An error of a remote store that is none of the above.
     Remote(Box<Told>),
     /// The store is behind a server, and this needs the database itself.
     NeedsDatabase,

@@ -1,6 +1,6 @@
-//! The log of the whole store for those who follow it: one reader, many viewers.
+//! The log of the whole store for its followers: one reader, many viewers.
 //!
-//! What a viewer sees is what `event_list` would show it, project by project.
+//! A viewer sees in each project what `event_list` would show it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,7 +16,7 @@ use crate::operations::event_list::{EventList, row};
 use crate::token::needs_token;
 use crate::{Envelope, Error, Ops};
 
-/// An event as it is sent to those who follow the log.
+/// An event as it is sent to viewers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
     pub seq: i64,
@@ -29,13 +29,13 @@ pub struct Logged {
     pub json: String,
 }
 
-/// Somebody who follows the log, and what it may see of it.
+/// A follower of the log, and the events it may see.
 #[derive(Clone, Debug)]
 pub struct Viewer {
     envelope: Envelope,
-    /// One project alone.
+    /// Show only this project; `None`: all projects.
     project: Option<String>,
-    /// No types: all of them.
+    /// Show only these types of events; empty: all types.
     types: Vec<String>,
     own: bool,
 }
@@ -45,12 +45,12 @@ pub struct Viewer {
 pub enum Sight {
     Yes,
     No,
-    /// Only the store can tell: the viewer is narrowed to a part of the project.
+    /// Only the store can tell, because the viewer's token reaches only a part of the project.
     Ask,
 }
 
 impl Viewer {
-    /// Refused where the caller may see no log at all, or not that of the project it names.
+    /// Refuses a caller that may not read any log, or not the log of the project it names.
     pub fn new(
         envelope: Envelope,
         project: Option<String>,
@@ -82,12 +82,12 @@ impl Viewer {
 }
 
 impl Ops {
-    /// The number of the newest event; 0 where there is none.
+    /// The number of the newest event; 0 if there is none.
     pub fn log_end(&self) -> Result<i64, Error> {
         Ok(self.store()?.read(|tx| tx.last_event())?)
     }
 
-    /// Does the log go on from this event?
+    /// Does the log contain this event? If not, a follower cannot continue after it.
     pub fn log_has(&self, seq: i64) -> Result<bool, Error> {
         if seq <= 0 {
             return Ok(true);
@@ -95,7 +95,7 @@ impl Ops {
         Ok(self.store()?.read(move |tx| tx.has_event(seq))?)
     }
 
-    /// The events of all projects after a number, in order, none of them skipped.
+    /// The events of all projects after this number, in order and without gaps.
     pub fn log_after(&self, after: i64, limit: i64) -> Result<Vec<Logged>, Error> {
         self.store()?.read(move |tx| {
             let events = tx.all_events_after(after, limit)?;
@@ -119,7 +119,7 @@ impl Ops {
         })
     }
 
-    /// Which of these events happened to something that the viewer's token reaches?
+    /// For each event: does the viewer's token reach the subject of the event?
     pub fn log_reach(&self, viewer: &Viewer, events: Vec<Arc<Logged>>) -> Result<Vec<bool>, Error> {
         let envelope = viewer.envelope.clone();
         let ids = new_ids(&envelope)?;

@@ -18,13 +18,13 @@ use crate::operations::event_list::{self, EventList, EventRow, Visibility};
 use crate::remote::Hints;
 use crate::{Envelope, Error, Ops};
 
-/// How long a follower waits before it asks again whether its token is still valid.
+/// How often a follower checks whether its token is still valid.
 const ROUND: Duration = Duration::from_secs(1);
 
 /// How many events one read requests.
 const PAGE: Limit = Limit::MAX;
 
-/// What was waited for, and where the log goes on.
+/// The matching events, and the position after them.
 #[derive(Debug, Serialize)]
 pub struct Waited {
     pub events: Vec<EventRow>,
@@ -43,7 +43,7 @@ pub struct Follow<'o> {
     look: bool,
 }
 
-/// What says that something may have been written, here or behind a server.
+/// A watch that reports possible writes, in the local store or on a server.
 #[derive(Debug)]
 pub enum Eye<'o> {
     Store(Watch<'o>),
@@ -51,7 +51,7 @@ pub enum Eye<'o> {
 }
 
 impl<'o> Eye<'o> {
-    /// From now on.
+    /// Watches from now on.
     pub fn open(ops: &'o Ops, envelope: &Envelope) -> Result<Self, Error> {
         Ok(match ops.remote() {
             Some(remote) => Self::Remote(remote.watch(envelope)?),
@@ -59,7 +59,7 @@ impl<'o> Eye<'o> {
         })
     }
 
-    /// Waits for so long at most; false: the time is over, and nothing was written.
+    /// Waits up to `timeout`. Returns false if nothing was written in that time.
     pub fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
         match self {
             Self::Store(watch) => Ok(watch.wait(timeout)?),
@@ -67,7 +67,7 @@ impl<'o> Eye<'o> {
         }
     }
 
-    /// Was the store replaced by another? Then nothing more is seen here.
+    /// Was the store replaced by another one? Then this watch sees no more changes.
     #[must_use]
     pub fn is_astray(&self) -> bool {
         match self {
@@ -104,7 +104,7 @@ impl<'o> Follow<'o> {
         Ok(follow)
     }
 
-    /// The next events, in order; none when the time is over.
+    /// The next events, in order; empty after the timeout.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<EventRow>, Error> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -117,7 +117,8 @@ impl<'o> Follow<'o> {
                     visibility: self.visibility,
                 };
                 let page = self.ops.run::<EventList>(&self.envelope, input)?;
-                // After the read: what was written after a revocation is not shown.
+                // Check the token after the read, so that events written after a revocation are not
+                // shown.
                 self.ops.still_admits(self.envelope.proof)?;
                 // There is more than one page: read the rest without waiting.
                 self.look = page.next_cursor.is_some();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_at_a_terminal_is_the_operator_and_all_else_an_agent() {
+    fn a_person_at_a_terminal_is_the_operator_and_every_other_caller_is_an_agent() {
         let sub = "primary.subagents.w";
         assert_eq!(role(facts(true, false, None)), (Role::Operator, "operator:ada".into()));
         assert_eq!(role(facts(true, true, None)), (Role::Root, "root:primary".into()));

@@ -32,11 +32,12 @@ impl<T> Default for Maybe<T> {
 pub enum Unclean {
     /// Nothing but white space: the same as absent.
     Blank,
-    /// What is wrong with it, as a sentence without its subject.
+    /// The fault, as a sentence without its subject.
     Wrong(String),
 }
 
-/// How the sentence of a misspelt value begins. `request::parse` makes a `bad_value` of it.
+/// The beginning of the error message for a misspelt value. `request::parse` turns such a message
+/// into `bad_value`.
 pub(crate) const MUST_BE: &str = "it must be ";
 
 impl Unclean {
@@ -159,7 +160,7 @@ pub fn page<T, K>(found: &mut Vec<T>, limit: Limit, key: impl Fn(&T) -> K) -> Op
     found.last().map(key)
 }
 
-/// A text of our own code that becomes part of an input.
+/// Converts a text from our own code to an input type.
 pub fn text<T: Clean>(path: &str, text: &str) -> Result<T, crate::Error> {
     T::clean(text).map_err(|fault| {
         let (path, detail) = (path.to_owned(), fault.to_string());

@@ -1,9 +1,9 @@
 //! The operations: everything punchlist can do, each defined exactly once.
 //!
-//! A surface (CLI, MCP, later HTTP and pages) builds an [`Envelope`] and passes it with an input
-//! to [`Ops::answer`] as JSON, or to [`Ops::run`] with the operation's own types; the nine steps of
-//! a change follow from there. Surfaces are loops over [`catalogue::CATALOGUE`]. No transport lives
-//! here, no SQL, and no rule.
+//! A surface (command line, MCP, HTTP, pages) builds an [`Envelope`] and passes it with an input to
+//! [`Ops::answer`] as JSON, or to [`Ops::run`] with the operation's own types; the nine steps of a
+//! change follow from there. Surfaces are loops over [`catalogue::CATALOGUE`]. No transport, no SQL
+//! and no rule is in this crate.
 
 pub mod access;
 pub mod answer;

@@ -45,7 +45,7 @@ impl Markdown {
         let stem = file.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
         match &self.given {
             Some(given) => parse(given, &stem).map_err(bad),
-            // A file of the caller's machine is sent along.
+            // The file is on the caller's machine, so the caller must send its text.
             None if envelope.context.is_remote => {
                 Err(Fault::MissingField { path: "markdown".to_owned() }.into())
             }
@@ -80,7 +80,7 @@ pub(crate) fn below_root(envelope: &Envelope, file: &Path) -> Option<String> {
     without_detours(&below)
 }
 
-/// A relative path in its shortest words. None: it begins or leads elsewhere.
+/// Removes `.` and `..` from a relative path. `None` if the path is absolute or leads outside.
 fn without_detours(below: &Path) -> Option<String> {
     let mut parts: Vec<&std::ffi::OsStr> = Vec::new();
     for part in below.components() {
@@ -95,8 +95,8 @@ fn without_detours(below: &Path) -> Option<String> {
     (!parts.is_empty()).then(|| stored.to_string_lossy().into_owned())
 }
 
-/// Makes an input fit for a server on another machine: the plan's file by its name in the project,
-/// and with its text where an import would read it.
+/// Prepares an input for a server on another machine: replaces the path of a plan file by its name
+/// in the project, and adds the file's text if the operation imports it.
 pub(crate) fn bring_along(
     operation: &Operation,
     envelope: &Envelope,

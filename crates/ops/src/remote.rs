@@ -1,7 +1,7 @@
-//! A store behind a running `punch serve`: what `Ops` asks of a server in place of a database.
+//! A store behind a running `punch serve`: the interface that `Ops` uses instead of a database.
 //!
-//! Here are the interface and what both sides agree on: the context a caller sends, and how an
-//! error reads. How it travels is the business of `server::remote` and `server::http`.
+//! This file has the interface and what both sides agree on: the context that a caller sends, and
+//! the form of an error. The transport is in `server::remote` and `server::http`.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::identity::Facts;
 use crate::plan_file::bring_along;
 use crate::{Envelope, Error, Operation, Place, Proof};
 
-/// A server that is asked in place of a database.
+/// A server that is used instead of a database.
 pub trait Remote: Debug + Send + Sync {
-    /// Who the server says the caller is.
+    /// Asks the server who the caller is.
     fn identify(&self, facts: &Facts, token: Option<&str>) -> Result<(Actor, Proof), Error>;
 
-    /// The project that is recognised by a place.
+    /// The name of the project at this place.
     fn project_at(&self, place: &Place, names: &[String]) -> Result<String, Error>;
 
-    /// Calls an operation; gives the text of its answer, JSON.
+    /// Calls an operation. Returns its answer as JSON text.
     fn call(
         &self,
         operation: &Operation,
@@ -33,13 +33,13 @@ pub trait Remote: Debug + Send + Sync {
         input: &Value,
     ) -> Result<String, Error>;
 
-    /// A watch for what happens in the caller's project from now on.
+    /// Watches the caller's project from now on.
     fn watch(&self, envelope: &Envelope) -> Result<Box<dyn Hints>, Error>;
 }
 
-/// Says that something may have been written.
+/// Reports that something may have been written.
 pub trait Hints: Debug + Send {
-    /// Waits for so long at most; false: the time is over, and nothing was.
+    /// Waits up to `timeout`. Returns false if nothing was written in that time.
     fn wait(&mut self, timeout: Duration) -> Result<bool, Error>;
 }
 
@@ -50,7 +50,8 @@ pub(crate) fn ask(
     envelope: &Envelope,
     mut input: Value,
 ) -> Result<Answer, Error> {
-    // A file that cannot be read is no news to somebody who may not import it: the server says so.
+    // A caller that may not import learns nothing about a file that cannot be read: the server
+    // refuses the call.
     if let Err(error) = bring_along(operation, envelope, &mut input)
         && operation.access.allows(envelope.actor.role)
     {
@@ -59,7 +60,7 @@ pub(crate) fn ask(
     (operation.read_answer)(&remote.call(operation, envelope, &input)?)
 }
 
-/// What a caller on another machine says about itself besides its token.
+/// The context that a caller on another machine sends besides its token.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RemoteContext {
@@ -85,7 +86,7 @@ pub struct RemoteContext {
 }
 
 impl RemoteContext {
-    /// Of a call.
+    /// The context of a call.
     #[must_use]
     pub fn of(envelope: &Envelope) -> Self {
         let (actor, context) = (&envelope.actor, envelope.context.clone());
@@ -111,7 +112,7 @@ impl RemoteContext {
         }
     }
 
-    /// Of somebody who asks who it is.
+    /// The context of a caller that asks for its identity.
     #[must_use]
     pub fn of_facts(facts: &Facts) -> Self {
         Self {
@@ -123,7 +124,7 @@ impl RemoteContext {
         }
     }
 
-    /// As it fits into a header: JSON of printable ASCII alone.
+    /// As the value of a header: JSON in printable ASCII.
     pub fn to_header(&self) -> Result<String, Error> {
         let mut fields = match serde_json::to_value(self) {
             Ok(Value::Object(fields)) => fields,
@@ -145,7 +146,7 @@ impl RemoteContext {
     }
 }
 
-/// What a server answered with: an error as it was said there.
+/// An error that a server answered with, in the server's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
     pub code: &'static str,
@@ -172,7 +173,7 @@ impl Error {
             problem["hint"] = hint.into();
         }
         let facts = self.facts();
-        // A fact with the name of a member of the problem itself is found below `facts`.
+        // A fact whose name is also a member of the problem itself is moved below `facts`.
         if facts.keys().any(|name| problem.get(name).is_some()) {
             problem["facts"] = Value::Object(facts.clone());
         }
@@ -184,7 +185,7 @@ impl Error {
         problem
     }
 
-    /// The error that a server told as problem+json; none: it is no problem of ours.
+    /// Parses an error from problem+json. `None` if it is not an error of punchlist.
     #[must_use]
     pub fn from_problem(problem: Value) -> Option<Self> {
         let Value::Object(mut members) = problem else { return None };
@@ -215,7 +216,7 @@ impl Error {
 }
 
 impl Told {
-    /// The refusal of a rule that it is, if it reads as one: our own code looks at some.
+    /// The refusal of a rule, if this is one. Our own code handles some refusals.
     fn as_refusal(&self) -> Option<Error> {
         let facts = Value::Object(self.facts.clone());
         let tagged =
@@ -232,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusal_comes_back_as_the_same_refusal() {
+    fn a_refusal_survives_the_way_through_problem_json() {
         let refusal = Refusal::UnknownTodo { todo_id: "t12".to_owned(), list: None };
         let error = Error::from(refusal);
         let problem = error.to_problem();
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn other_error_comes_back_with_code_words_and_facts() {
+    fn other_errors_keep_their_code_message_and_facts() {
         let error = Error::ResetRequired { after: 7, last_seq: Some(3) };
         let back = Error::from_problem(error.to_problem()).unwrap();
         assert_eq!((back.code(), back.to_json()), (error.code(), error.to_json()));
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn context_of_any_text_fits_into_a_header() {
+    fn a_context_with_any_text_fits_into_a_header() {
         let context = RemoteContext {
             project: Some("zażółć \u{7f}\n😀".to_owned()),
             agent: Some(AgentPath::primary()),

@@ -1,7 +1,7 @@
-//! One request of an operation: parsed input, ready for its transaction.
+//! One request to an operation: its parsed input, ready for its transaction.
 //!
-//! Everything that depends on an operation's types is in [`Request`], which is small on purpose:
-//! it is compiled once for each operation. What happens around it is compiled once.
+//! Only [`Request`] depends on an operation's types. It is small, because it is compiled for every
+//! operation; everything around it is compiled once.
 
 use punchlist_store::Tx;
 use punchlist_store::rows::answers::Answer as Kept;
@@ -20,10 +20,10 @@ use crate::{Envelope, Error};
 
 /// A parsed input together with its operation's handler.
 pub(crate) trait Request: Send + Sync {
-    /// Refuses what can be refused without the store.
+    /// Checks that need no store.
     fn check(&self, envelope: &Envelope) -> Result<(), Error>;
     fn run(&self, call: &mut Call<'_, '_>) -> Result<Answer, Error>;
-    /// Reads an answer that was kept for an idempotency key.
+    /// Parses an answer that was stored for an idempotency key.
     fn kept(&self, text: &str) -> Result<Answer, Error>;
     /// The input as JSON.
     fn to_json(&self) -> Result<Value, Error>;
@@ -50,7 +50,7 @@ impl<D: Define> Request for Parsed<D> {
     }
 }
 
-/// Parses strictly; what does not fit is explained by the operation's own schema (ADR 0007).
+/// Parses strictly. An input that does not fit is explained by the operation's schema (ADR 0007).
 pub(crate) fn parse<D: Define>(
     operation: &Operation,
     input: &mut Value,
@@ -69,7 +69,7 @@ pub(crate) fn parse<D: Define>(
     }
 }
 
-/// The parser's own fault. A value with a spelling of its own is shown, with how it is spelled.
+/// The fault that the parser found. A misspelt value is shown with its correct spelling.
 fn misspelt(input: &Value, path: String, detail: String) -> Fault {
     let Some(expected) = detail.strip_prefix(MUST_BE) else {
         return Fault::Other { path, detail };
@@ -83,11 +83,12 @@ fn misspelt(input: &Value, path: String, detail: String) -> Fault {
     Fault::BadValue { path, found, expected: expected.to_owned() }
 }
 
-/// A call that only needs a transaction; it may run more than once. The inner result is the caller's
-/// answer; the outer one decides whether the transaction stays.
+/// A call that needs only a transaction; it may run more than once. The inner result is the
+/// caller's answer. The outer result decides whether the transaction is committed.
 pub(crate) type Ready = Box<dyn Fn(&mut Tx<'_>) -> Result<Result<Answer, Error>, Error> + Send>;
 
-/// Makes a request ready for its transaction. `input` is the JSON it was parsed from; absent: its own.
+/// Makes a request ready for its transaction. `input` is the JSON it was parsed from; if absent,
+/// the request itself is serialised.
 pub(crate) fn prepare(
     operation: &Operation,
     envelope: &Envelope,
@@ -123,7 +124,8 @@ pub(crate) fn prepare(
     }))
 }
 
-/// Runs a write. A refusal that leaves a line in the log is kept for that line alone.
+/// Runs a write. If a refusal adds an event to the log, the transaction is committed for that
+/// event.
 fn write(
     call: &mut Call<'_, '_>,
     request: &dyn Request,
@@ -150,15 +152,14 @@ fn write(
     Ok(Ok(answer))
 }
 
-/// Who a key belongs to. Tokens of one principal that reach different things do not see each
-/// other's keys.
+/// The owner of a key. Tokens of one principal with different reach do not see each other's keys.
 fn owner(envelope: &Envelope) -> String {
     let actor = &envelope.actor;
     serde_json::json!([actor.principal, envelope.project, actor.reach.without_token()]).to_string()
 }
 
-/// The answer that was stored for this key. Older versions stored it for the principal alone: such
-/// an answer counts if it is to this very request.
+/// The answer that was stored for this key. Older versions stored it under the principal alone;
+/// such an answer counts if its request is identical.
 fn kept(
     call: &mut Call<'_, '_>,
     owner: &str,
@@ -173,14 +174,15 @@ fn kept(
     Ok(older.filter(|older| older.request == digest))
 }
 
-/// What makes two requests the same: operation, context and input, whatever the order of fields.
+/// The digest that identifies a request: operation, context and input, in any order of fields.
 fn digest(operation: &str, envelope: &Envelope, input: &Value) -> String {
     let context = &envelope.context;
     let mut hash = Sha256::new();
     for part in [
         operation,
         &envelope.project,
-        // An answer that was kept for a wider token, or another role, is not for this one.
+        // An answer that was stored for a wider token or another role must not be returned to this
+        // one.
         envelope.actor.role.name(),
         &serde_json::to_string(&envelope.actor.reach.without_token()).unwrap_or_default(),
         context.session.as_deref().unwrap_or_default(),

@@ -1,5 +1,6 @@
-//! What a process that executes a run does between its steps: it reads the run, and makes the run's tool
-//! calls. Reading is not an operation of the catalogue; a tool call is two operations in one transaction.
+//! The work of a process between the steps of the run it executes: it reads the run and makes its
+//! tool calls. Reading is not an operation of the catalogue; a tool call is two operations in one
+//! transaction.
 
 use std::sync::Arc;
 
@@ -19,11 +20,11 @@ use crate::operations::run_step::{self, RunStep, Step};
 use crate::token::{holds, needs_token};
 use crate::{Envelope, Error, Ops};
 
-/// A run, and all that its next step depends on.
+/// A run, and everything its next step depends on.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub run: Run,
-    /// The epoch of the process that has it.
+    /// The epoch of the process that executes it.
     pub epoch: i64,
     /// The newest messages of its chat, oldest first. They always include the message that began the turn,
     /// and the last reply.
@@ -68,11 +69,11 @@ impl Ops {
         })
     }
 
-    /// Makes a tool call of a run and records what came of it, in one transaction: a process that
-    /// dies cannot leave one without the other. `record` says what to
-    /// record for an answer, and what to give the caller beside it.
+    /// Makes a tool call of a run and records its result, in one transaction: a process that dies
+    /// cannot leave one without the other. `record` returns what to record for an answer, and an
+    /// extra value for the caller.
     ///
-    /// The inner error is the call's own, and then nothing is recorded. The outer one is the run's, or
+    /// The inner error is the call's own; then nothing is recorded. The outer error is the run's or
     /// the store's.
     pub fn call_in_run<T: Send + 'static>(
         &self,
@@ -140,7 +141,7 @@ impl Ops {
                 None => None,
             };
             let mut messages = call.tx().newest_messages(run.conversation_id, limit)?;
-            // The last reply must be among them: the next step follows from it.
+            // The last reply must be among them, because the next step depends on it.
             let is_reply = |message: &Message| {
                 message.run_id == Some(id) && matches!(message.part, Some(Part::Reply { .. }))
             };
@@ -162,7 +163,7 @@ impl Ops {
         })
     }
 
-    /// Is a run still this process's: neither cancelled nor taken over?
+    /// May this process go on with the run? Not if the run was cancelled or taken over.
     pub fn is_run_wanted(&self, project: &str, id: RunId, epoch: i64) -> Result<bool, Error> {
         let project = project.to_owned();
         self.store()?.read(move |tx| {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::catalogue::CATALOGUE;
 
-/// Generates the schema of a type; the types it contains go into the generator's definitions.
+/// Generates the schema of a type; contained types go into the generator's definitions.
 pub(crate) type Generate = fn(&mut SchemaGenerator) -> Schema;
 
 /// The schema of an input.
@@ -22,7 +22,7 @@ pub fn of_input<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The schema of all that is accepted, null where null is taken.
+/// The schema of everything that is accepted, including null.
 #[must_use]
 pub fn of_request<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings());
@@ -49,8 +49,8 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Says an enum whose variants are objects of one property as one object of which one property is
-/// given: weak clients do not understand `oneOf`.
+/// Rewrites an enum, whose variants are objects with one property, as one object with exactly one
+/// property given. Weak clients do not understand `oneOf`.
 pub(crate) fn one_property(schema: &mut schemars::Schema) {
     let Some(Value::Array(options)) = schema.remove("oneOf") else { return };
     let mut properties = Map::new();
@@ -73,7 +73,7 @@ pub(crate) fn one_property(schema: &mut schemars::Schema) {
     schema.insert("maxProperties".into(), 1.into());
 }
 
-/// The schemas of all operations; each shared type is written once and referred to by name.
+/// The schemas of all operations. Each shared type appears once, and others refer to it by name.
 #[derive(Debug)]
 pub struct Shared {
     /// Name, input and output of each operation, in the order of the catalogue.
@@ -117,7 +117,8 @@ fn plain(schema: &mut Value, drop_null: bool) {
             if object.get("format").is_some_and(|format| format != "date-time") {
                 object.remove("format");
             }
-            // What an absent field means is in its description; a default in an input costs tokens.
+            // The description says what an absent field means; a default in an input only costs
+            // tokens.
             if drop_null || object.get("default").is_some_and(Value::is_null) {
                 object.remove("default");
             }
@@ -134,7 +135,7 @@ fn plain(schema: &mut Value, drop_null: bool) {
                 if key == "properties" {
                     if let Value::Object(properties) = inner {
                         properties.values_mut().for_each(|inner| plain(inner, drop_null));
-                        // Claude Code lists no tool at all where the schema of one is `true`.
+                        // Claude Code lists no tool at all if the schema of one property is `true`.
                         let any = properties.values_mut().filter(|inner| **inner == true);
                         any.for_each(|inner| *inner = Value::Object(Map::new()));
                     }

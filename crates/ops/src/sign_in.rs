@@ -1,7 +1,8 @@
-//! How a browser becomes somebody: a one-time code for a page session, and what a session proves.
+//! Signs a browser in: a one-time code is exchanged for a page session, which identifies the
+//! browser.
 //!
-//! A page session is a token of its own kind. Its secret has another beginning, so that it is of no
-//! use as a bearer token, and a bearer token is of no use as a cookie (ADR 0027).
+//! A page session is a token of its own kind. Its secret has another prefix, so it does not work as
+//! a bearer token, and a bearer token does not work as a cookie (ADR 0027).
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::event::TokenIssued;
@@ -22,13 +23,13 @@ use crate::{Context, Envelope, Error, Proof};
 /// How long a link works.
 pub const LINK_S: i64 = 5 * 60;
 
-/// How long a page session lives without being used.
+/// How long a page session lasts without being used.
 pub const IDLE_S: i64 = 30 * 86_400;
 
-/// A use is written down this long after the last: a page costs no write.
+/// The last use is updated at most this often, so that most page views need no write.
 const NOTED_S: i64 = 3_600;
 
-/// How long used and expired links are kept, so that they can be told from ones that never were.
+/// How long used and expired links are kept, so that they can be told apart from unknown ones.
 const REMEMBERED_S: i64 = 7 * 86_400;
 
 const CODE: &str = "open_";
@@ -42,7 +43,7 @@ pub enum LinkFault {
     Expired,
 }
 
-/// A fresh code for a link; the store gets its digest.
+/// Creates a code for a link. The store gets only its digest.
 pub(crate) fn new_link(tx: &mut Tx<'_>, sign_in: &SignIn) -> Result<String, Error> {
     let code = random(CODE)?;
     tx.forget_sign_ins(sign_in.created_at.plus_seconds(-REMEMBERED_S))?;
@@ -51,7 +52,7 @@ pub(crate) fn new_link(tx: &mut Tx<'_>, sign_in: &SignIn) -> Result<String, Erro
 }
 
 impl Ops {
-    /// Changes a code for the secret of a new page session, once.
+    /// Exchanges a code for the secret of a new page session. Each code works once.
     pub fn sign_in(&self, code: &str, now: Time) -> Result<Result<String, LinkFault>, Error> {
         let (found, secret) = (digest(code), random(SESSION)?);
         let envelope = system(now);
@@ -74,7 +75,7 @@ impl Ops {
         Ok(made.map(|()| secret))
     }
 
-    /// Who the cookie of a page session proves to be.
+    /// Identifies the user of a page session by its cookie.
     pub fn identify_page(&self, secret: &str) -> Result<(Actor, Proof), Error> {
         let unknown = || Error::BadToken { fault: TokenFault::Unknown };
         if !secret.starts_with(SESSION) {
@@ -96,7 +97,7 @@ impl Ops {
         Ok((actor, Proof::Token(token.id)))
     }
 
-    /// Ends a page session: its token is revoked, by itself.
+    /// Ends a page session: it revokes its own token.
     pub fn end_page(&self, secret: &str, now: Time) -> Result<(), Error> {
         let (actor, proof) = self.identify_page(secret)?;
         let Proof::Token(id) = proof else { return Ok(()) };
@@ -108,7 +109,7 @@ impl Ops {
         self.run::<TokenRevoke>(&envelope, token_revoke::Input { id: id.to_string() }).map(drop)
     }
 
-    /// Records where a server over this store is reached.
+    /// Records the address of a server over this store.
     pub fn server_starts(&self, url: &str) -> Result<(), Error> {
         let url = url.to_owned();
         Ok(self.store()?.write(move |tx| {
@@ -123,7 +124,7 @@ impl Ops {
     }
 }
 
-/// May this caller sign browsers in? It must be known to be the operator, not only seem so.
+/// May this caller sign in browsers? It must be proved to be the operator.
 #[must_use]
 pub fn may_sign_in(actor: &Actor, proof: Proof) -> bool {
     let is_sure = matches!(proof, Proof::Terminal | Proof::Token(_));
@@ -163,7 +164,7 @@ fn begin(
     Call::new(tx, &own, "sign_in", ids).log(&token.id.to_string(), issued)
 }
 
-/// The envelope of a browser that is nobody yet.
+/// The envelope of a browser that is not signed in yet.
 fn system(now: Time) -> Envelope {
     Envelope {
         actor: Actor::new(Role::Operator, AgentPath::primary()),
@@ -176,7 +177,7 @@ fn system(now: Time) -> Envelope {
     }
 }
 
-/// When a page session ended because nobody used it, if it did.
+/// When a page session ended because it was not used; `None` if it did not.
 pub(crate) fn idle_since(token: &Token, clock: Time) -> Option<Time> {
     token.used_at.map(|used| used.plus_seconds(IDLE_S)).filter(|end| *end <= clock)
 }

@@ -29,7 +29,7 @@ pub(crate) fn secret() -> Result<String, Error> {
     random(PREFIX)
 }
 
-/// 256 random bits after a beginning that says what they are for.
+/// 256 random bits after a prefix that names their purpose.
 pub(crate) fn random(prefix: &str) -> Result<String, Error> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)
@@ -58,12 +58,12 @@ impl Ops {
     pub fn identify(&self, facts: Facts, token: Option<&str>) -> Result<(Actor, Proof), Error> {
         let Some(secret) = token.map(str::trim) else {
             return match self.remote() {
-                // A terminal here proves nothing there.
+                // A terminal on this machine proves nothing to the server.
                 Some(remote) => remote.identify(&facts, None),
                 None => prove(facts),
             };
         };
-        // An empty token is an error: its owner meant to give one.
+        // An empty token is an error, because the caller meant to give one.
         if secret.is_empty() {
             return Err(Error::BadToken { fault: TokenFault::Empty });
         }
@@ -94,8 +94,8 @@ impl Ops {
         self.store()?.read(move |tx| needs_token(tx, proof))
     }
 
-    /// Does a proof that was good when a process started still hold? For everything that goes on by
-    /// itself: it asks again at every round, so that revoking a token ends it.
+    /// Is a proof that was valid when a process started still valid? Processes that run on ask this
+    /// again and again, so that revoking a token stops them.
     pub fn still_admits(&self, proof: Proof) -> Result<(), Error> {
         if self.remote().is_some() {
             // The server checks the token of every request.
@@ -136,7 +136,8 @@ impl Ops {
         Ok(())
     }
 
-    /// Makes the store ready for agents: it is there, and nobody becomes its operator unasked.
+    /// Makes the store ready for agents: creates it, and ends the bootstrap, so that no agent
+    /// becomes its operator.
     pub fn prepare(&self, proof: Proof, now: Time) -> Result<(), Error> {
         self.admits_writing(proof)?;
         let store = self.store()?;
@@ -156,7 +157,7 @@ impl Ops {
     }
 }
 
-/// A token as it was found, if it is valid now.
+/// The token, if it exists and is valid now.
 pub(crate) fn valid(found: Option<Token>, clock: Time) -> Result<Token, Error> {
     let token = found.ok_or(Error::BadToken { fault: TokenFault::Unknown })?;
     if let Some(at) = token.revoked_at {

@@ -1,7 +1,8 @@
-//! Which operations an agent sees as tools, and what a model sees of each: one choice for MCP hosts
-//! and for our own loop.
+//! Which operations an agent sees as tools, and what a model sees of each. MCP hosts and our own
+//! loop use the same selection.
 //!
-//! A profile only trims what is listed; a tool the role may use answers by name all the same.
+//! A profile limits only the listing. A tool that is not listed can still be called by name if the
+//! role may use it.
 
 use punchlist_core::{Role, Run};
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::schema;
 /// Which tools to list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// The profile of the role; everything it may use while that profile has no tool yet.
+    /// The profile of the role; if that profile has no tools yet, everything the role may use.
     Default,
     Only(Profile),
     All,
@@ -39,8 +40,8 @@ pub fn listed(role: Role, choice: Choice) -> Vec<&'static Operation> {
     if own.is_empty() && is_default { usable(role).collect() } else { own }
 }
 
-/// What a host should know before the first call. It is in every session, so it is short: what the
-/// listed tools are for, and what to do when one refuses.
+/// What a host should know before the first call: what the listed tools are for, and what to do
+/// after a refusal. It is short, because it is part of every session.
 #[must_use]
 pub fn instructions(role: Role, choice: Choice) -> String {
     let about = match profile(role, choice) {
@@ -78,7 +79,7 @@ pub fn instructions(role: Role, choice: Choice) -> String {
     )
 }
 
-/// The profile that is listed; none: everything the role may use.
+/// The profile to list; `None`: everything the role may use.
 fn profile(role: Role, choice: Choice) -> Option<Profile> {
     match choice {
         Choice::All => None,
@@ -92,10 +93,10 @@ fn profile(role: Role, choice: Choice) -> Option<Profile> {
     }
 }
 
-/// Tools that take something away which is not kept elsewhere.
+/// Tools that remove something that is not stored elsewhere.
 pub const DESTRUCTIVE: [&str; 3] = ["plan_purge", "token_revoke", "permission_revoke"];
 
-/// Tools that do nothing more when they are called again with the same input.
+/// Tools for which a second call with the same input has no further effect.
 pub const IDEMPOTENT: [&str; 15] = [
     "agent_register",
     "agent_status",
@@ -114,8 +115,8 @@ pub const IDEMPOTENT: [&str; 15] = [
     "token_revoke",
 ];
 
-/// The tools of an agent in a run of ours: those its configuration names, else those that fit its
-/// work. `has_issue`: its session is bound to an issue.
+/// The tools of an agent in a run of ours: those its configuration lists, otherwise those that fit
+/// its work. `has_issue`: its session is bound to an issue.
 #[must_use]
 pub fn of_run(run: &Run, has_issue: bool) -> Vec<&'static Operation> {
     if let Some(patterns) = &run.settings.tools {
@@ -138,9 +139,9 @@ fn usable(role: Role) -> impl Iterator<Item = &'static Operation> {
     CATALOGUE.iter().filter(move |operation| operation.access.allows(role))
 }
 
-/// The tools of a profile that a role may use, and these beside them.
+/// The tools of a profile that a role may use, and the tools in `extra`.
 fn of_profile(role: Role, profile: Profile, extra: &[&str]) -> Vec<&'static Operation> {
-    // A lead completes; a claim is for those who may not.
+    // A lead completes items. Claims are for roles that may not complete.
     let is_wanted = |operation: &Operation| role != Role::Lead || operation.name != "todo_claim";
     let is_listed = |operation: &&Operation| {
         let profiles = operation.surfaces.profiles;
@@ -151,9 +152,9 @@ fn of_profile(role: Role, profile: Profile, extra: &[&str]) -> Vec<&'static Oper
 
 /// What a model sees of an operation: its description, and the schema of its input.
 ///
-/// The description is not said twice, and no text says how long it may be: a model does not count
-/// characters, and every session pays for the words. A text that is too long is refused with its
-/// limit.
+/// The description appears only once, and the limits on text lengths are left out. A model does not
+/// count characters, and every session pays for the tokens. A text that is too long is refused with
+/// its limit.
 #[must_use]
 pub fn shown(operation: &Operation) -> (String, Value) {
     let mut input = (operation.input_schema)();

@@ -1,13 +1,12 @@
-//! What can be wrong with a request over HTTP before an operation sees it.
+//! Faults of a request over HTTP that are found before an operation runs.
 //!
-//! The words are here because every code is in the one error table; who finds these faults is the
-//! server.
+//! The messages are here because every code is in the one error table. The server finds the faults.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-/// Why a request was not passed on.
+/// Why a request did not reach an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebFault {
     UnknownPath {
@@ -16,7 +15,7 @@ pub enum WebFault {
     Method {
         allowed: &'static str,
     },
-    /// The body is of another type than JSON.
+    /// The body is not JSON.
     MediaType {
         found: String,
     },
@@ -33,7 +32,7 @@ pub enum WebFault {
     CrossSite {
         origin: String,
     },
-    /// A proxy passed it on, and nobody says who asks.
+    /// A proxy forwarded it, and it has no token.
     Forwarded,
     TooManyRequests {
         limit: u32,
@@ -42,9 +41,9 @@ pub enum WebFault {
     TooManyStreams {
         limit: usize,
     },
-    /// A form of a page that this session did not make.
+    /// A form that was not made for this page session.
     StaleForm,
-    /// The server ends, and takes nothing new.
+    /// The server is stopping and accepts no new requests.
     Stopping,
 }
 

@@ -1,4 +1,4 @@
-//! Clients that take their time: the server does not wait for them longer than it says.
+//! Slow clients: the server waits for them no longer than its limits.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
@@ -13,7 +13,7 @@ use punchlist_server::http::{Handle, Limits, Server, Settings};
 use punchlist_store::Options;
 use punchlist_testkit::{Backend, TestStore};
 
-/// A server that waits for a request for so long only.
+/// A server with short time limits for requests.
 struct Impatient {
     handle: Handle,
     address: String,
@@ -42,7 +42,7 @@ impl Impatient {
         Self { handle, address, running: std::thread::spawn(|| server.run()), _store: store }
     }
 
-    /// What comes back to somebody who sends this and then nothing more, and after how long.
+    /// The response to a client that sends this and then nothing more, and the time it took.
     fn answer_to(&self, beginning: &str) -> (String, Duration) {
         let start = Instant::now();
         let mut socket = TcpStream::connect(&self.address).unwrap();
@@ -63,7 +63,7 @@ const HEAD: &str =
     "POST /v1/issue_create HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 
 #[test]
-fn body_that_does_not_arrive_is_not_waited_for() {
+fn a_body_that_does_not_arrive_times_out() {
     let server = Impatient::start();
     let (answer, took) = server.answer_to(&format!("{HEAD}Content-Length: 100\r\n\r\n{{\"ti"));
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
@@ -73,7 +73,7 @@ fn body_that_does_not_arrive_is_not_waited_for() {
 }
 
 #[test]
-fn headers_that_do_not_arrive_end_the_connection() {
+fn a_connection_without_headers_is_closed() {
     let server = Impatient::start();
     for beginning in ["", "POST /v1/iss", HEAD] {
         let (_, took) = server.answer_to(beginning);
@@ -82,9 +82,9 @@ fn headers_that_do_not_arrive_end_the_connection() {
     server.stop();
 }
 
-/// A request that runs is finished, and its answer sent, before the server ends.
+/// A running request is finished, and its response sent, before the server ends.
 #[test]
-fn server_that_stops_finishes_what_it_began() {
+fn a_server_that_stops_finishes_running_requests() {
     let server = Impatient::start();
     let body = r#"{"title":"Last"}"#;
     let mut socket = TcpStream::connect(&server.address).unwrap();
@@ -93,7 +93,7 @@ fn server_that_stops_finishes_what_it_began() {
     let request =
         format!("{HEAD}Connection: close\r\nContent-Length: {}\r\n\r\n{first}", body.len());
     socket.write_all(request.as_bytes()).unwrap();
-    // Once a second request was answered, the server has the beginning of the first.
+    // When a second request is answered, the server has the start of the first.
     let (probe, _) = server.answer_to("GET /healthz HTTP/1.0\r\n\r\n");
     assert!(probe.contains(" 200 "), "{probe}");
     server.handle.stop();

@@ -31,7 +31,7 @@ pub enum ErrorKind {
     Full,
     /// The file or the server cannot be reached.
     Unreachable,
-    /// The caller asked to stop; nothing was kept.
+    /// The caller asked to stop; nothing was stored.
     Stopped,
     /// Anything else.
     Backend,

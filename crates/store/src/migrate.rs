@@ -127,7 +127,7 @@ pub(crate) enum Found {
     Older(i64),
     Current,
     Newer(i64),
-    /// A copy into it has not been finished.
+    /// A copy into this store was started and not finished.
     Unfinished,
 }
 
@@ -248,8 +248,8 @@ pub(crate) fn postgres(connection: &mut PgConnection, options: Options) -> Resul
 fn postgres_locked(connection: &mut PgConnection, options: Options) -> Result<(), Error> {
     let migrations = options.migrations;
     alone(&mut Tx::postgres(connection), options)?;
-    // A migration takes as long as it takes, but does not queue for a table that others use: those who
-    // come later would queue behind it.
+    // A migration has no time limit, but it waits only 30 s for a table lock: later queries
+    // would queue behind it.
     connection.batch(
         "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'; \
          CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
@@ -335,7 +335,7 @@ pub(crate) fn postgres_version(tx: &mut Tx<'_>) -> Result<i64, Error> {
 }
 
 impl Tx<'_> {
-    /// Marks a store as one that is copied into, or as finished.
+    /// Marks a store as the target of a copy, or as finished.
     pub(crate) fn mark_version(&mut self, is_finished: bool) -> Result<(), Error> {
         let version = if is_finished { known() } else { -known() };
         match self.dialect() {
@@ -346,7 +346,7 @@ impl Tx<'_> {
         }
     }
 
-    /// A copy into this store was begun and not finished.
+    /// Was a copy into this store started and not finished?
     pub(crate) fn is_unfinished(&mut self) -> Result<bool, Error> {
         let version = match self.dialect() {
             crate::Dialect::Sqlite => {

@@ -35,9 +35,9 @@ pub struct Options {
     pub busy_ms: u32,
     /// The highest number of connections to a server.
     pub connections_max: usize,
-    /// Open also a store into which a copy was begun: to finish it.
+    /// Also open a store with an unfinished copy, in order to finish it.
     pub is_copied_into: bool,
-    /// Told, once, why opening takes long: somebody else is migrating the store.
+    /// Called once with the reason if opening takes long: another process is migrating the store.
     pub notice: Option<fn(&str)>,
     /// Called before each write starts and after it is committed. Tests use it to kill the process.
     pub around_writes: Option<fn()>,

@@ -14,7 +14,7 @@ use crate::{Error, Options, Store, sql, sqlite};
 
 /// How often SQLite's change counter, which is in shared memory, is checked.
 const TICK: Duration = Duration::from_millis(50);
-/// How often a server is asked for its log's end where no hint can be heard.
+/// How often a server is asked for the end of its log if no hints can be received.
 const ASKED_EVERY: Duration = Duration::from_millis(250);
 /// The longest time that a lost hint goes unnoticed.
 const HINTS_LOST_MAX: Duration = Duration::from_secs(1);
@@ -50,11 +50,11 @@ enum Eye<'s> {
     },
 }
 
-/// How hints of a server are heard.
+/// How hints of a server are received.
 enum Ear<'s> {
-    /// By a connection that listens; none while the server is gone.
+    /// By a listening connection; `None` while the server is unreachable.
     Listening { url: String, listener: Option<Box<Listener>> },
-    /// Through a pooler nothing is heard: the log's end is asked for.
+    /// Hints do not pass through a pooler, so the end of the log is queried.
     Asking { store: &'s Store, seen: Option<i64> },
 }
 

@@ -22,7 +22,7 @@ impl OwnServer {
         Self::start_with(Setup::default())
     }
 
-    /// A server that is set up in a way of its own.
+    /// A server with special settings.
     #[must_use]
     pub fn start_with(setup: Setup<'_>) -> Self {
         let programs = throwaway::find().expect(
@@ -54,14 +54,14 @@ impl OwnServer {
         self.0.folder().to_owned()
     }
 
-    /// A pgbouncer in transaction mode before it, with so many connections to it.
+    /// A pgbouncer in transaction mode in front of it, with this many connections to the server.
     #[must_use]
     pub fn pooler(&self, connections: u32) -> Pooler {
         let program = throwaway::find_pooler().expect("pgbouncer: `cargo xtask test` installs it");
         Pooler::start(&program, self.port(), connections).expect("a pooler of the test's own")
     }
 
-    /// Stops it where it is: it keeps its connections and says nothing.
+    /// Stops it with a signal: it keeps its connections and does not answer.
     pub fn freeze(&mut self) {
         self.0.freeze().expect("the server is stopped");
     }

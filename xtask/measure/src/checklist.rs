@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use crate::table::{Line, Target, median, shown};
 
-/// The session the server is started for, as a host would name it.
+/// The id of the session that the server is started for, as a host would give it.
 pub(crate) const SESSION: &str = "bench";
 
-/// How many steps the measured list has: what an agent's plan has.
+/// The number of steps in the measured list, as in a typical plan of an agent.
 const STEPS: usize = 20;
 
-/// Calls and commits in turns, so that a busy disk is busy for both.
+/// Measures calls and commits in turns, so that a busy disk affects both.
 pub(crate) fn over_mcp(programs: &Path, rounds: usize) -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let mut server = Server::start(&programs.join("punch"), &folder.path().join("punch.db"))?;
@@ -57,7 +57,7 @@ pub(crate) fn over_mcp(programs: &Path, rounds: usize) -> Result<Line> {
     })
 }
 
-/// Renders and parses a list of this many items.
+/// Renders and parses lists of two sizes.
 pub(crate) fn markdown(rounds: usize) -> Result<Line> {
     let (small, large) = (text(100), text(1_000));
     let (mut at_small, mut at_large) = (Vec::new(), Vec::new());
@@ -98,7 +98,7 @@ fn round_trip(text: &str) -> Result<f64> {
     Ok(micros)
 }
 
-/// `punch mcp` and a client of one line per message.
+/// `punch mcp`, and a client that sends one line per message.
 pub(crate) struct Server {
     child: Child,
     input: ChildStdin,
@@ -132,7 +132,7 @@ impl Server {
         self.id += 1;
         let message =
             json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params });
-        // One write, so that the server reads it at once.
+        // Use a single write, so that the server reads the message at once.
         self.input.write_all(format!("{message}\n").as_bytes())?;
         let mut line = String::new();
         loop {
@@ -142,7 +142,7 @@ impl Server {
             if answer["id"] == self.id {
                 return Ok(answer["result"].take());
             }
-            // It may say that something has changed.
+            // It may be a notification.
             if answer.get("method").is_none() {
                 bail!("not an answer to {method}: {line}");
             }
@@ -158,7 +158,7 @@ impl Server {
         Ok(())
     }
 
-    /// What it holds in memory, in MiB.
+    /// Its resident memory, in MiB.
     pub(crate) fn resident(&self) -> Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

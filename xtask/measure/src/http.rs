@@ -1,4 +1,4 @@
-//! `punch serve`: many connections, many streams, a large store, and a remote command, over HTTP.
+//! `punch serve` over HTTP: many connections, many streams, a large store, and a remote command.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -22,7 +22,7 @@ pub(crate) const CONNECTIONS: usize = 64;
 const STREAMS: usize = 1_000;
 const EVENTS: usize = 10_000;
 
-/// A server on a store, ended with the measurement.
+/// A server on a store, stopped after the measurement.
 pub(crate) struct Served {
     child: Child,
     address: String,
@@ -52,7 +52,7 @@ impl Served {
         Ok(Connection { reader: BufReader::new(socket) })
     }
 
-    /// The peak of its memory, in MiB.
+    /// Its peak memory, in MiB.
     fn peak(&self) -> Result<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -68,7 +68,7 @@ impl Drop for Served {
     }
 }
 
-/// A connection that is kept.
+/// A connection that is kept open.
 pub(crate) struct Connection {
     pub(crate) reader: BufReader<TcpStream>,
 }
@@ -147,7 +147,7 @@ pub(crate) fn crowd(programs: &Path, writes: usize) -> Result<Line> {
     })
 }
 
-/// `GET /v1/issue_list` of a large store, against a small one.
+/// `GET /v1/issue_list` in a large store, against a small one.
 pub(crate) fn large_store(programs: &Path, large: usize, rounds: usize) -> Result<Line> {
     const SMALL: usize = 1_000;
     let folder = tempfile::tempdir()?;
@@ -179,7 +179,7 @@ pub(crate) fn large_store(programs: &Path, large: usize, rounds: usize) -> Resul
     })
 }
 
-/// A thousand streams get a burst of ten thousand events, all of them in order.
+/// A thousand streams each get a burst of ten thousand events, all of them in order.
 pub(crate) fn streams(programs: &Path) -> Result<Vec<Line>> {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     setrlimit(Resource::RLIMIT_NOFILE, hard.min(65_536), hard)?;
@@ -195,7 +195,7 @@ pub(crate) fn streams(programs: &Path) -> Result<Vec<Line>> {
         socket.write_all(b"GET /v1/events HTTP/1.0\r\nHost: localhost\r\n\r\n")?;
         let mut reader = BufReader::with_capacity(16 << 10, socket);
         let mut line = String::new();
-        // Its first line says that it is open.
+        // The first line shows that the stream is open.
         while !line.starts_with("retry:") {
             line.clear();
             reader.read_line(&mut line)?;
@@ -246,7 +246,7 @@ fn read_burst(mut reader: BufReader<TcpStream>) -> Result<usize> {
     Ok(seen)
 }
 
-/// From a write's request to its event.
+/// The time from a write's request to its event.
 fn latency(served: &Served, writer: &mut Connection) -> Result<Line> {
     let mut socket = TcpStream::connect(&served.address)?;
     socket.write_all(b"GET /v1/events?types=issue_created HTTP/1.0\r\nHost: localhost\r\n\r\n")?;

@@ -1,5 +1,5 @@
-//! Issues by whole processes: `punch issue new` against the bare program and against Taskwarrior's
-//! `task add`, and `punch issue list` against `task list`, in turns.
+//! Issues as whole processes, in turns: `punch issue new` against the minimal program and against
+//! Taskwarrior's `task add`, and `punch issue list` against `task list`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -81,7 +81,7 @@ fn list_issues(program: &Path, store: &Path) -> Command {
     command
 }
 
-/// Taskwarrior with data of its own.
+/// Taskwarrior with its own data folder.
 struct Tasks {
     folder: std::path::PathBuf,
 }

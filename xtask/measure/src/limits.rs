@@ -1,4 +1,5 @@
-//! The longest calls there are: lists at their limit, on a file. While one runs nobody else writes.
+//! The longest possible calls: lists at their limit, on a file. Nobody else can write during such a
+//! call.
 
 use std::time::Instant;
 
@@ -13,13 +14,13 @@ use serde_json::{Value, json};
 use crate::table::{Line, Target as Goal, shown};
 use crate::writers::envelope;
 
-/// The longest plan that is held to a second.
+/// The longest plan that must be handled within a second.
 const TASKS: usize = 10_000;
 
-/// The most items that one call of `todo` and `todo_write` takes.
+/// The highest number of items that one call of `todo` or `todo_write` accepts.
 const ITEMS: usize = 1_000;
 
-/// So many lines fit into the longest checklist that is read at all.
+/// The number of lines that fit into the longest accepted checklist.
 const LINES: usize = 30_000;
 
 struct Bench {
@@ -29,7 +30,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Makes a call, as it must end, and keeps how long the longest took.
+    /// Makes a call that must succeed or find the list full, and records the longest time.
     fn call(&mut self, role: Role, what: &str, name: &str, input: Value) -> Result<Value> {
         let mut envelope =
             Envelope { actor: Actor::new(role, AgentPath::primary()), ..envelope("t1") };
@@ -47,8 +48,8 @@ impl Bench {
     }
 }
 
-/// Every call at its limit; the longest must leave the writer within a second. A call holds it for
-/// less than it takes.
+/// Makes every call at its limit. The longest must release the writer within a second; the writer
+/// is held for less time than the call takes.
 pub(crate) fn longest_call() -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let ops = Ops::new(Target::File(folder.path().join("punch.db")), Options::default());

@@ -1,5 +1,5 @@
-//! The measurements behind `cargo xtask bench`: each line a ratio against a reference measured
-//! in the same run, with its target. Run it through xtask, which builds what it needs.
+//! The measurements behind `cargo xtask bench`. Each line is a ratio to a reference from the same
+//! run, with its target. Run it through xtask, which builds everything it needs.
 
 #![expect(clippy::print_stdout, reason = "the table is the product of this program")]
 
@@ -40,15 +40,15 @@ fn main() -> Result<()> {
     }
 }
 
-/// What a part is measured with.
+/// The settings of a benchmark.
 struct Bench<'a> {
-    /// The folder of the programs that were built.
+    /// The folder of the built programs.
     programs: &'a Path,
     is_quick: bool,
 }
 
 impl Bench<'_> {
-    /// The first if it is to be quick.
+    /// Returns the first value if the benchmark is quick, otherwise the second.
     fn either<T>(&self, quick: T, whole: T) -> T {
         if self.is_quick { quick } else { whole }
     }
@@ -120,7 +120,7 @@ const PARTS: [(&str, Measure); 13] = [
     }),
 ];
 
-/// Whether to be quick, and which parts.
+/// Parses the arguments: whether to be quick, and which parts to measure.
 fn parse(mut args: impl Iterator<Item = String>) -> Result<(bool, Vec<Measure>)> {
     let (mut is_quick, mut chosen) = (false, Vec::new());
     while let Some(arg) = args.next() {
@@ -144,7 +144,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<(bool, Vec<Measure>)>
     Ok((is_quick, chosen))
 }
 
-/// Measures, and shows each part when it is done. A part that fails does not keep the others back.
+/// Measures, and prints each part when it is done. If a part fails, the others are still measured.
 fn all(bench: &Bench<'_>, chosen: &[Measure]) -> Result<()> {
     print!("{}", table::HEAD);
     let (mut measured, mut missed, mut failed) = (0, 0, Vec::new());

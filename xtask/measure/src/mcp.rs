@@ -1,5 +1,5 @@
-//! MCP: how soon `punch mcp` answers, what it needs while it idles, and calls at `/mcp` against the
-//! same calls at `/v1`.
+//! MCP: how fast `punch mcp` answers, how much memory it needs while idle, and calls at `/mcp`
+//! against the same calls at `/v1`.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::checklist::{SESSION, Server};
 use crate::http::{CONNECTIONS, Connection, Served};
 use crate::table::{Line, Target, median, shown};
 
-/// From the start of the process to its answer to `initialize`, in a store that is there.
+/// The time from the start of the process to its answer to `initialize`, in an existing store.
 pub(crate) fn start(programs: &Path, rounds: usize) -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let (punch, store) = (programs.join("punch"), folder.path().join("punch.db"));
@@ -35,7 +35,7 @@ pub(crate) fn start(programs: &Path, rounds: usize) -> Result<Line> {
     })
 }
 
-/// What it holds in memory once it has listed its tools and made some calls.
+/// Its memory after it has listed its tools and made some calls.
 pub(crate) fn idle(programs: &Path) -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let mut server = Server::start(&programs.join("punch"), &folder.path().join("punch.db"))?;
@@ -46,7 +46,7 @@ pub(crate) fn idle(programs: &Path) -> Result<Line> {
         server.call("issue", &input)?;
     }
     server.request("resources/list", &json!({}))?;
-    // The look at what changed comes a moment later.
+    // The check for changes runs a moment later.
     thread::sleep(Duration::from_secs(1));
     let mib = server.resident()?;
     server.end()?;
@@ -59,7 +59,7 @@ pub(crate) fn idle(programs: &Path) -> Result<Line> {
     })
 }
 
-/// The same writes at `/mcp` and at `/v1`, in turns.
+/// The same writes at `/mcp` and at `/v1`, measured in turns.
 pub(crate) fn over_http(programs: &Path, writes: usize) -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let (mut at_mcp, mut at_v1) = (0.0_f64, 0.0_f64);
@@ -95,7 +95,7 @@ fn create(connection: &mut Connection, round: usize, n: usize) -> Result<()> {
     Ok(())
 }
 
-/// Calls in a second, on many connections.
+/// Calls per second, on many connections.
 fn rate(
     served: &Served,
     calls: usize,

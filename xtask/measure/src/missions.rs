@@ -1,5 +1,5 @@
-//! Missions through the operations, on a file: many who create where the mission is full, and a
-//! cycle over a hundred pillars against one over ten.
+//! Missions through the operations, on a file: many callers that create items in a full mission,
+//! and a cycle over a hundred pillars against one over ten.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ const BACKLOG: usize = 50;
 const METRICS: usize = 10;
 const READINGS: i64 = 1_000;
 
-/// Creates that spill, because the active list is full, each followed by a cancellation, so that
-/// the backlog stays at its edge.
+/// Creates items that go to the backlog, because the active list is full. Each is then cancelled,
+/// so that the backlog stays just below its limit.
 pub(crate) fn at_the_limit(writes: usize) -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let (mut raw, mut ours) = (0.0_f64, 0.0_f64);
@@ -101,7 +101,7 @@ pub(crate) fn cycles(rounds: usize) -> Result<Line> {
     })
 }
 
-/// A mission whose pillars are full, with all the readings it can use and many more.
+/// A mission whose pillars are full, with more readings than it uses.
 fn full(file: &Path, pillars: usize) -> Result<Ops> {
     let ops = Ops::new(Target::File(file.to_owned()), Options::default());
     init(&ops, pillars, METRICS, "pillar")?;
@@ -112,7 +112,7 @@ fn full(file: &Path, pillars: usize) -> Result<Ops> {
     }
     let mut connection = Connection::open(file)?;
     let transaction = connection.transaction()?;
-    // How they got there is measured elsewhere.
+    // Inserted directly, because recording readings is measured elsewhere.
     transaction.execute(
         "INSERT INTO readings (metric_id, value, at, source) \
          WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1) \

@@ -1,5 +1,5 @@
-//! The pages: how long the first byte of each takes in a small store and in a large one, how large the
-//! assets are, and how long an event takes to an open page in a browser.
+//! The pages: the time to the first byte of each in a small store and in a large one, the size of
+//! the assets, and the time from an event to an open page in a browser.
 
 use std::io::{BufRead, Read, Write};
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::table::{Line, Target, median, shown};
 const SMALL: usize = 1_000;
 const ISSUES: usize = 50;
 
-/// The script that opens a page in a browser; xtask says where it is, and what it needs.
+/// The script that opens a page in a browser. xtask passes its path and everything it needs.
 const SCRIPT: &str = "PUNCHLIST_BROWSER_LATENCY";
 
-/// A store with something on every page, a server on it, and somebody who is signed in.
+/// A store with data on every page, a server on it, and a signed-in user.
 struct Site {
     served: Served,
     cookie: String,
@@ -70,7 +70,7 @@ pub(crate) fn measure(programs: &Path, large: usize, rounds: usize) -> Result<Ve
     Ok(vec![first, large, assets(&small)?])
 }
 
-/// From a write's request to the words on a page that is open in a browser.
+/// The time from a write's request to its text on a page that is open in a browser.
 pub(crate) fn latency() -> Result<Line> {
     let script = std::env::var(SCRIPT).with_context(|| format!("{SCRIPT} is not set"))?;
     let output = Command::new("node")
@@ -118,7 +118,7 @@ impl Site {
     }
 }
 
-/// Follows a sign-in link; gives the header of everybody who is signed in.
+/// Follows a sign-in link. Returns the header of a signed-in user.
 fn sign_in(connection: &mut Connection, code: &str) -> Result<String> {
     let head = connection.head(&format!("/sign-in?code={code}"), "")?;
     let cookie = head.iter().find_map(|line| line.strip_prefix("set-cookie: punchlist_session="));
@@ -126,7 +126,7 @@ fn sign_in(connection: &mut Connection, code: &str) -> Result<String> {
     Ok(format!("Cookie: punchlist_session={value}\r\n"))
 }
 
-/// Something for every page; gives the paths.
+/// Creates data for every page. Returns their paths.
 fn fill(connection: &mut Connection, token: &str) -> Result<Vec<String>> {
     let headers = format!("Authorization: Bearer {token}\r\n");
     let mut call = |operation: &str, input: Value| -> Result<Value> {
@@ -167,7 +167,7 @@ fn fill(connection: &mut Connection, token: &str) -> Result<Vec<String>> {
     Ok(std::iter::once("/".to_owned()).chain(paths).collect())
 }
 
-/// How long the first byte takes, in microseconds. The rest is read and thrown away.
+/// The time to the first byte, in microseconds. The rest is read and discarded.
 fn first_byte(connection: &mut Connection, path: &str, cookie: &str) -> Result<f64> {
     let start = Instant::now();
     let (micros, length) = connection.send(path, cookie, start)?;
@@ -175,7 +175,7 @@ fn first_byte(connection: &mut Connection, path: &str, cookie: &str) -> Result<f
     Ok(micros)
 }
 
-/// All that a page loads besides itself, as it is sent.
+/// The size of everything a page loads besides itself, as it is sent.
 fn assets(site: &Site) -> Result<Line> {
     let mut connection = site.served.connect()?;
     let page = connection.ask("GET", "/", &site.cookie, "")?;
@@ -208,7 +208,7 @@ fn shape(path: &str) -> String {
 }
 
 impl Connection {
-    /// The lines of an answer's head, in small letters up to the colon.
+    /// The header lines of a response, with names in lower case.
     fn head(&mut self, path: &str, headers: &str) -> Result<Vec<String>> {
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
         self.reader.get_mut().write_all(request.as_bytes())?;
@@ -223,7 +223,7 @@ impl Connection {
         }
     }
 
-    /// Asks for a page; gives the time of its first byte and the length of what is still to come.
+    /// Requests a page. Returns the time to its first byte and the number of remaining bytes.
     fn send(&mut self, path: &str, headers: &str, start: Instant) -> Result<(f64, u64)> {
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n");
         self.reader.get_mut().write_all(request.as_bytes())?;

@@ -1,5 +1,5 @@
-//! Plans through the operations, on a file, as a user pays for them: a plan of ten thousand tasks
-//! against one of a thousand, and where the work stands in one of a hundred thousand.
+//! Plans through the operations, on a file, with the cost that a user sees: a plan of ten thousand
+//! tasks against one of a thousand, and finding the current task in one of a hundred thousand.
 
 use std::path::Path;
 use std::time::Instant;
@@ -19,14 +19,15 @@ const LARGE: usize = 10_000;
 const HUGE: usize = 100_000;
 const TIMES: usize = LARGE / SMALL;
 
-/// Ten times the tasks may take as much, and a fifth more for what no longer fits into a cache.
+/// Ten times the tasks may take ten times as long, plus a fifth for data that no longer fits into a
+/// cache.
 const GROWTH: Goal = Goal::AtMost(12.0);
 
-/// Import, tree, position and render, in turns, so that a busy machine is busy for both.
+/// Measures import, tree, position and render in turns, so that a busy machine affects both sizes.
 ///
-/// A large import brings SQLite's log back into the file before it answers, a small one only now and
-/// then. So the small one is the mean of ten in a row: as many tasks as the large one has, and as much
-/// of the log to bring back.
+/// A large import checkpoints SQLite's log before it answers; a small one does so only now and
+/// then. So the small figure is the mean of ten imports in a row, which have as many tasks as the
+/// large one and checkpoint as much.
 pub(crate) fn growth(rounds: usize) -> Result<Vec<Line>> {
     let folder = tempfile::tempdir()?;
     let open = |name: &str| ops(&folder.path().join(name));
@@ -66,7 +67,7 @@ pub(crate) fn growth(rounds: usize) -> Result<Vec<Line>> {
     Ok(lines.collect())
 }
 
-/// Where the work stands and what comes next are looked up, however long the plan is.
+/// The current and the next task are looked up, so the length of the plan must not matter.
 pub(crate) fn position(rounds: usize) -> Result<Vec<Line>> {
     let folder = tempfile::tempdir()?;
     let (small, huge) = (ops(&folder.path().join("small.db")), ops(&folder.path().join("huge.db")));
@@ -78,7 +79,7 @@ pub(crate) fn position(rounds: usize) -> Result<Vec<Line>> {
     {
         let (mut at_small, mut at_huge) = (Vec::new(), Vec::new());
         for round in 0..rounds {
-            // Each time somebody else asks, who has nothing yet.
+            // A different caller each time, which holds nothing yet.
             let asker = worker(&format!("w{round}"));
             at_small.push(timed(&small, &asker, name, &input)?);
             at_huge.push(timed(&huge, &asker, name, &input)?);

@@ -1,4 +1,4 @@
-//! Whole processes: `punch call create_todo` against the bare program, in turns; peak memory.
+//! Whole processes: `punch call create_todo` against the minimal program, in turns; peak memory.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ pub(crate) fn measure(programs: &Path, rounds: usize) -> Result<Vec<Line>> {
     let mut punch = create(&programs.join("punch"), &ours);
     let mut bare = Command::new(programs.join("bare_insert"));
     bare.arg(&bare_file).stdout(Stdio::null());
-    // The first run makes the file; that is not what a user waits for every day.
+    // The first run creates the file, which users do not wait for every day.
     timed(&mut punch)?;
     timed(&mut bare)?;
     let (mut punch_times, mut bare_times) = (Vec::new(), Vec::new());
@@ -74,7 +74,7 @@ pub(crate) fn timed(command: &mut Command) -> Result<f64> {
     Ok(micros)
 }
 
-/// The peak memory of one run, in MiB: measured by a process that has no other child.
+/// The peak memory of one run, in MiB. It is measured by a process that has no other child.
 pub(crate) fn peak_of_command(command: &Command) -> Result<f64> {
     let output = Command::new(std::env::current_exe()?)
         .arg("rss")
@@ -86,7 +86,7 @@ pub(crate) fn peak_of_command(command: &Command) -> Result<f64> {
     Ok(kib / 1024.0)
 }
 
-/// Runs one program and prints the peak of its memory in KiB.
+/// Runs one program and prints its peak memory in KiB.
 pub(crate) fn peak_of(words: &[String]) -> Result<()> {
     let (program, args) = words.split_first().context("usage: measure rss PROGRAM ARGS…")?;
     let status = Command::new(program).args(args).stdout(Stdio::null()).status()?;

@@ -47,7 +47,7 @@ pub(crate) fn measure(large: usize) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// One read, of a list somewhere in the store.
+/// One read, in a list somewhere in the store.
 fn timed(ops: &Ops, todos: usize, name: &str, input: &Value, round: usize) -> Result<f64> {
     let lists = todos / PER_LIST;
     let envelope = envelope(&format!("turn-{}", (round * 7919) % lists));
@@ -57,7 +57,7 @@ fn timed(ops: &Ops, todos: usize, name: &str, input: &Value, round: usize) -> Re
     Ok(start.elapsed().as_secs_f64() * 1e6)
 }
 
-/// A store with this many todos, made as operations make them: rows and events.
+/// Creates a store with this many todos, as operations would: rows and events.
 pub(crate) fn filled(file: &Path, todos: usize) -> Result<Ops> {
     let target = Target::File(file.to_owned());
     let store = Store::open(&target, Options::default())?;

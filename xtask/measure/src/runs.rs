@@ -1,6 +1,6 @@
-//! Runs on a file, with models that answer at once: what an iteration costs us, whether memory stays
-//! flat over many continuations, whether a hundred runs at once all end, and how the driver grows
-//! with its list.
+//! Runs on a file, with models that reply at once: the cost of an iteration, whether memory stays
+//! constant over many continuations, whether a hundred simultaneous runs all end, and how the
+//! driver's time grows with its list.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,12 +25,13 @@ use serde_json::{Value, json};
 use crate::table::{Line, Target as Goal, median, shown};
 use crate::writers::{envelope, one_by_one};
 
-/// How many items one run drains: with the plan and the last word just below the cap.
+/// How many items one run completes. With the plan and the last reply, it stays just below the
+/// limit of model calls.
 const ITEMS: usize = 45;
 
 const RUNS: usize = 100;
 
-/// A model that answers at once: what to do follows from the last result.
+/// A model that replies at once, depending on the last result.
 struct Instantly(fn(&Request<'_>) -> Reply);
 
 impl Model for Instantly {
@@ -79,7 +80,7 @@ fn says(text: &str, calls: Vec<(&str, Value)>) -> Reply {
     Reply { text: text.to_owned(), calls, raw: None, stop, usage, id: None }
 }
 
-/// The ids of open items, as the context names them.
+/// The ids of open items in the context.
 fn open_ids(context: Option<&str>) -> Vec<String> {
     let open = context
         .unwrap_or_default()
@@ -104,7 +105,7 @@ fn drains(request: &Request<'_>) -> Reply {
     }
 }
 
-/// Never comes to an end: completes one item, makes another, and stops.
+/// Never finishes: completes one item, creates another, and stops.
 fn stops(request: &Request<'_>) -> Reply {
     if let Some(Message::Results(_)) = request.messages.last() {
         return says("That will do.", Vec::new());
@@ -116,7 +117,7 @@ fn stops(request: &Request<'_>) -> Reply {
     says("", calls)
 }
 
-/// Asks, and goes home with the answer.
+/// Asks a question, and stops when it gets the answer.
 fn asks(request: &Request<'_>) -> Reply {
     let asked = request.messages.iter().any(|message| matches!(message, Message::Results(_)));
     if asked {
@@ -164,7 +165,7 @@ fn with_crew<T>(
     })
 }
 
-/// What one iteration costs: a call of the model, a tool that writes, its result.
+/// The cost of one iteration: a model call, a tool that writes, and its result.
 pub(crate) fn iteration(rounds: usize) -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let ops = fresh(&folder.path().join("runs.db"));
@@ -188,8 +189,8 @@ pub(crate) fn iteration(rounds: usize) -> Result<Line> {
     })
 }
 
-/// A thousand continuations of one run: memory at the end against that after the first hundred. In a
-/// process of its own, for what was measured before has made this one large.
+/// A thousand continuations of one run: the memory at the end against that after the first hundred.
+/// This needs a separate process, because earlier measurements have enlarged this one.
 pub(crate) fn continuations() -> Result<Line> {
     let output = Command::new(std::env::current_exe()?).arg("continuations").output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -205,7 +206,7 @@ pub(crate) fn continuations() -> Result<Line> {
     })
 }
 
-/// The process of [`continuations`]: says both figures, in KiB.
+/// The process of [`continuations`]: prints both figures, in KiB.
 pub(crate) fn continue_a_thousand_times() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let ops = fresh(&folder.path().join("runs.db"));
@@ -244,7 +245,7 @@ fn resident() -> Result<usize> {
     kib.ok_or_else(|| anyhow!("this system does not say how much memory we use"))
 }
 
-/// A hundred runs at once in one process, each of which waits for an answer: all come to their end.
+/// A hundred simultaneous runs in one process, each waiting for an answer. All must end.
 pub(crate) fn crowd() -> Result<Line> {
     let folder = tempfile::tempdir()?;
     let ops = fresh(&folder.path().join("runs.db"));
@@ -340,7 +341,7 @@ pub(crate) fn decisions(rounds: usize) -> Line {
     }
 }
 
-/// A list with so many open items.
+/// A list with this many open items.
 fn list(items: usize) -> Snapshot {
     use punchlist_core::command::{CreateTodos, NewTodo};
     use punchlist_core::text::Title;

@@ -1,4 +1,4 @@
-//! One line of the table: what was measured, against what, and whether the target holds.
+//! One line of the table: the measurement, its reference, and whether the target is met.
 
 /// Which side of the target is good.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ pub(crate) fn row(line: &Line) -> String {
     format!("| {what} | {ours} | {reference} | {value:.2} | {target} | {verdict} |\n")
 }
 
-/// The middle of some durations, in microseconds.
+/// The median of some durations, in microseconds.
 pub(crate) fn median(mut micros: Vec<f64>) -> f64 {
     micros.sort_by(f64::total_cmp);
     micros.get(micros.len() / 2).copied().unwrap_or_default()

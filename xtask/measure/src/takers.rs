@@ -1,5 +1,5 @@
-//! Taking the next item: in a small plan and in one of a million; and sixteen takers of one list on
-//! PostgreSQL, against pgbench doing equal statements.
+//! Taking the next item: in a small plan and in one of a million tasks; and sixteen takers of one
+//! list on PostgreSQL, against pgbench with equivalent statements.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +26,7 @@ use crate::writers::envelope;
 const SMALL: usize = 1_000;
 const ROUNDS: usize = 300;
 const TAKERS: usize = 16;
-/// How long a turn takes.
+/// The length of a turn, in seconds.
 const TURN_S: u64 = 2;
 
 /// `todo_next` in a plan of this many tasks, against the same in a small one.
@@ -51,11 +51,11 @@ pub(crate) fn next_of(large: usize) -> Result<Line> {
     })
 }
 
-/// Sixteen takers of one list, against pgbench, in turns: the speed of a machine changes while it
-/// is measured, and a turn is short enough that both meet the same. The middle turn counts. Before
-/// each turn the server tidies its tables, as pgbench has it do for its own: what was taken leaves
-/// traces in the indexes, and whoever comes later steps over them. Both reach the server directly, with
-/// or without TLS.
+/// Sixteen takers of one list, against pgbench, in turns: the speed of a machine varies, and a turn
+/// is short enough that both meet the same conditions. The median turn counts. Before each turn the
+/// server vacuums its tables, as pgbench makes it do for its own tables, because taken items leave
+/// dead entries in the indexes that slow down later takers. Both connect to the server directly,
+/// with or without TLS.
 pub(crate) fn on_postgres(turns: usize, sslmode: &str) -> Result<Line> {
     let url = std::env::var("PUNCHLIST_TEST_POSTGRES").context("a PostgreSQL server")?;
     let mut client = Client::connect(&url, NoTls)?;
@@ -87,10 +87,10 @@ pub(crate) fn on_postgres(turns: usize, sslmode: &str) -> Result<Line> {
     })
 }
 
-/// How many items sixteen takers get in a second, over one turn.
+/// How many items sixteen takers get per second, in one turn.
 fn taken_in_a_second(ops: &Arc<Ops>, turn: usize) -> Result<f64> {
     let taken = Arc::new(AtomicUsize::new(0));
-    // As pgbench does, the clock starts when everybody is connected.
+    // As in pgbench, the clock starts when all are connected.
     let ready = Arc::new(Barrier::new(TAKERS + 1));
     let takers: Vec<_> = (0..TAKERS)
         .map(|taker| {
@@ -119,7 +119,7 @@ fn taken_in_a_second(ops: &Arc<Ops>, turn: usize) -> Result<f64> {
     Ok(taken.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64())
 }
 
-/// What pgbench does: select for update skip locked, update, insert an event, commit.
+/// The work of pgbench: select for update skip locked, update, insert an event, commit.
 struct Reference {
     folder: tempfile::TempDir,
 }
@@ -148,7 +148,7 @@ impl Reference {
         Ok(Self { folder })
     }
 
-    /// How many it does in a second, over one turn.
+    /// How many transactions it does per second, in one turn.
     fn in_a_second(&self, url: &str, sslmode: &str) -> Result<f64> {
         let output = Command::new("pgbench")
             .env("PGSSLMODE", sslmode)
@@ -174,7 +174,7 @@ fn timed(ops: &Ops, round: usize) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64() * 1e6)
 }
 
-/// Each taker is somebody else, so that each gets another item.
+/// Each taker is a different agent, so that each gets a different item.
 fn take(ops: &Ops, name: &str) -> Result<()> {
     let input = json!({ "planFile": "plan.md", "leaseS": 3600 });
     let answer = ops.call(find("todo_next")?, &worker(name), input)?;
@@ -239,7 +239,7 @@ fn filled(target: Target, options: Options, tasks: usize) -> Result<Ops> {
     Ok(Ops::new(target, options))
 }
 
-/// An id nothing has.
+/// An id that no item has.
 fn no_todo(ids: &mut Ids) -> punchlist_core::TodoId {
     punchlist_core::TodoId::from(ids.ulid())
 }

@@ -20,7 +20,7 @@ const WRITERS: usize = 64;
 
 pub(crate) fn measure(writes: usize) -> Result<Line> {
     let folder = tempfile::tempdir()?;
-    // In turns, so that a busy disk is busy for both.
+    // In turns, so that a busy disk affects both.
     let (mut raw, mut ours) = (0.0_f64, 0.0_f64);
     for round in 0..3 {
         raw += one_by_one(&folder.path().join(format!("raw{round}.db")), writes / 20)?;
@@ -58,7 +58,7 @@ fn at_once(file: &Path, writes: usize) -> Result<f64> {
         .map(|writer| {
             let (ops, next) = (Arc::clone(&ops), Arc::clone(&next));
             thread::spawn(move || -> Result<()> {
-                // A turn has some twenty items; then comes the next one.
+                // A turn has about twenty items; then the next turn begins.
                 for written in 0.. {
                     if next.fetch_add(1, Ordering::Relaxed) >= writes {
                         break;
@@ -81,7 +81,7 @@ fn create(ops: &Ops, turn: &str) -> Result<()> {
     Ok(())
 }
 
-/// An agent in some turn of the project `bench`.
+/// An agent in a turn of the project `bench`.
 pub(crate) fn envelope(turn: &str) -> Envelope {
     Envelope {
         actor: Actor::new(Role::Root, AgentPath::primary()),

@@ -8,7 +8,7 @@ use std::fmt;
 const LISTED: &str = "MTOSKDFP";
 const TABLED: &str = "QX";
 
-/// Wider than any family of requirements: a longer range is a slip of the pen.
+/// Longer than any family of requirements, so a longer range is a typing error.
 const RANGE_LENGTH_MAX: u32 = 1000;
 
 /// `T-12` is the number 12 of family `T-`, `Q-M1` the number 1 of family `Q-M`.
@@ -95,7 +95,7 @@ fn ids_at(text: &str) -> Option<(Vec<Id>, usize)> {
     Some((vec![first], length))
 }
 
-/// One id at the start of `text`, with its length; nothing when it is the start of a longer word.
+/// One id at the start of `text`, with its length; `None` if it is the start of a longer word.
 fn id_at(text: &str) -> Option<(Id, usize)> {
     let letter = text.chars().next().filter(|&c| LISTED.contains(c) || TABLED.contains(c))?;
     let rest = text[1..].strip_prefix('-')?;
@@ -115,7 +115,7 @@ fn id_at(text: &str) -> Option<(Id, usize)> {
     Some((Id { family, number }, 2 + source_length + digit_count))
 }
 
-/// `t_12_…`, also in the middle (`a_batch_t_12_…`) and more than once (`t_12_t_13_…`).
+/// `t_12_…`, also in the middle (`a_batch_t_12_…`) and repeated (`t_12_t_13_…`).
 fn in_function_name(name: &str) -> Vec<Id> {
     let words: Vec<String> = name.split('_').map(str::to_ascii_uppercase).collect();
     words

@@ -1,7 +1,7 @@
 //! `cargo xtask ledger`: which requirements of docs/requirements.md no test names.
 //!
-//! Here are what counts as a test, the comparison and its report; `ids` knows how ids are written.
-//! That a test names a requirement is a pointer for the reader, not a proof that it covers it.
+//! This file decides what counts as a test, compares, and reports; `ids` parses ids. A test that
+//! names a requirement is a pointer for the reader, not a proof that it covers the requirement.
 
 mod ids;
 
@@ -18,10 +18,10 @@ use ids::Id;
 const REQUIREMENTS: &str = "docs/requirements.md";
 const REPORT_WIDTH: usize = 100;
 
-/// The tests of this crate speak of ids as examples and cover no requirement.
+/// The tests of this crate mention ids as examples and cover no requirement.
 const NOT_SEARCHED: &str = "xtask/";
 
-/// The requirements that were asked for, and which of them a test names.
+/// The selected requirements, and which of them a test names.
 struct Ledger {
     asked: Vec<Id>,
     named: BTreeSet<Id>,
@@ -82,7 +82,7 @@ fn test_text(path: &str, text: &str) -> String {
     lines.flat_map(|(line, _)| [line, "\n"]).collect()
 }
 
-/// The defined ids that the questions mean: an id, a range, or a prefix such as `T`, `T-`, `Q-M`.
+/// The defined ids that the arguments select: an id, a range, or a prefix such as `T`, `T-`, `Q-M`.
 fn select(defined: &[Id], questions: &[&str]) -> Result<Vec<Id>> {
     let mut chosen = Vec::new();
     for question in questions {
@@ -101,7 +101,7 @@ fn select(defined: &[Id], questions: &[&str]) -> Result<Vec<Id>> {
         }
         chosen.extend(meant);
     }
-    // In the document's order, each once.
+    // In the document's order, without duplicates.
     Ok(defined.iter().filter(|id| chosen.contains(id)).cloned().collect())
 }
 
@@ -110,7 +110,7 @@ impl Ledger {
         self.asked.iter().filter(|id| self.named.contains(id)).count()
     }
 
-    /// Letter by letter in the document's order: the letter, how many there are, the missing ones.
+    /// By letter, in the document's order: the letter, the number of ids, and the missing ones.
     fn groups(&self) -> Vec<(String, usize, Vec<String>)> {
         let mut groups: Vec<(String, usize, Vec<String>)> = Vec::new();
         for id in &self.asked {

@@ -1,7 +1,7 @@
-//! A PostgreSQL server for the tests: the one the environment names, or a throwaway one.
+//! A PostgreSQL server for the tests: the one named in the environment, or a throwaway one.
 //!
-//! Installing the programs is in `programs`; finding them, and the life of a throwaway server, in the
-//! package `throwaway`. What the tests do with the server is theirs.
+//! `programs` installs the programs. The package `throwaway` finds them and manages a throwaway
+//! server.
 
 mod programs;
 
@@ -13,15 +13,15 @@ use crate::process;
 pub(crate) use throwaway::Commits;
 use throwaway::{Setup, Throwaway};
 
-/// The variable through which the tests learn of their server.
+/// The variable that gives the tests the server's address.
 pub(crate) const URL_VARIABLE: &str = "PUNCHLIST_TEST_POSTGRES";
 
-/// Has a server offer TLS with a certificate that it signed itself.
+/// Makes a server offer TLS with a self-signed certificate.
 const TLS: &str = "cd \"$1\"; openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 \
     -nodes -keyout server.key -out server.crt -days 30 -subj /CN=throwaway; chmod 600 server.key; \
     echo 'ssl = on' >>postgresql.conf";
 
-/// A server to test with. When it is dropped a throwaway server ends and leaves nothing behind.
+/// A server for tests. Dropping it stops a throwaway server and removes its files.
 pub(crate) enum TestServer {
     Given(String),
     Throwaway(Throwaway),
@@ -32,7 +32,7 @@ impl TestServer {
         Self::get_with(commits, Setup::default())
     }
 
-    /// One to measure with: its commits are durable, and it offers TLS.
+    /// A server for measurements: its commits are durable, and it offers TLS.
     pub(crate) fn to_measure() -> Result<Self> {
         Self::get_with(Commits::Durable, Setup { script: TLS, socket: false })
     }
@@ -63,7 +63,7 @@ impl TestServer {
     }
 }
 
-/// `cargo xtask with-postgres CMD…`: ends as CMD ends.
+/// `cargo xtask with-postgres CMD…`: returns the exit code of CMD.
 pub(crate) fn run_with(args: &[String]) -> Result<ExitCode> {
     let words = args.strip_prefix(&["--".to_owned()]).unwrap_or(args);
     let Some((program, rest)) = words.split_first() else {
@@ -75,7 +75,7 @@ pub(crate) fn run_with(args: &[String]) -> Result<ExitCode> {
         .env(URL_VARIABLE, server.url())
         .status()
         .with_context(|| format!("cannot start {program}"))?;
-    // A command that a signal ended has no code of its own.
+    // A command that was ended by a signal has no exit code.
     let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
     Ok(ExitCode::from(code))
 }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn with_postgres_wants_a_command() {
+    fn with_postgres_requires_a_command() {
         assert!(run_with(&[]).is_err());
         assert!(run_with(&["--".to_owned()]).is_err());
     }

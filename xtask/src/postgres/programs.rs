@@ -1,6 +1,6 @@
-//! PostgreSQL's server programs, a pooler for them and OpenSSL: found, or installed.
+//! PostgreSQL's server programs, a pooler and OpenSSL: finds them, or installs them.
 //!
-//! Nothing is started here. How Debian installs a package is in `debian`.
+//! Nothing is started here. `debian` installs packages.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,11 +1,12 @@
-//! Rules for what a crate may not know: SQL outside the store, clocks and the world in the core.
+//! Rules about what a crate may not use: SQL outside the store; clocks and I/O in the core.
 //!
-//! Cargo.toml already decides which crates a crate can name; this is for what it cannot forbid.
+//! Cargo.toml already restricts which crates a crate can use. These rules cover what it cannot
+//! forbid.
 
 use super::literals::literals;
 use super::{Finding, contains_word};
 
-/// The sources in which SQL has no home.
+/// The sources that must not contain SQL.
 const WITHOUT_SQL: [&str; 5] = [
     "crates/core/src/",
     "crates/ops/src/",
@@ -14,7 +15,7 @@ const WITHOUT_SQL: [&str; 5] = [
     "crates/cli/src/",
 ];
 
-/// Each is SQL when its parts stand in one literal in this order.
+/// A literal is SQL if it contains all parts of one of these, in this order.
 const SQL: [&[&str]; 4] =
     [&["SELECT ", " FROM "], &["INSERT INTO "], &["UPDATE ", " SET "], &["DELETE FROM "]];
 
@@ -24,7 +25,7 @@ const CLOCKS: [&str; 3] = ["SystemTime::now", "Instant::now", "Timestamp::now"];
 const WORLD: [&str; 7] =
     ["std::fs", "std::net", "std::env", "std::thread", "tokio", "rusqlite", "postgres"];
 
-/// The only file that opens files of other people; see there.
+/// The only file that may open files of other people; its documentation says why.
 const READER: &str = "crates/store/src/outside.rs";
 const READS: [&str; 2] = ["fs::read(", "fs::read_to_string("];
 
@@ -50,7 +51,7 @@ fn is_for_tests(path: &str) -> bool {
     path == READER || path.starts_with("crates/testkit/") || path.ends_with("/tests.rs")
 }
 
-/// A file of any length fills the memory, and a pipe blocks for ever.
+/// Finds reads without a limit: a large file would fill the memory, and a pipe would block forever.
 fn unbounded_reads(content: &str) -> Vec<Finding> {
     let code = content.split("#[cfg(test)]").next().unwrap_or_default();
     let mut findings = Vec::new();
@@ -71,7 +72,7 @@ fn sql(content: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// The first part must begin a word; the others stand after it. Parts may share a space.
+/// The first part must start a word; the others come after it. Parts may share a space.
 fn has_in_order(text: &str, parts: &[&str]) -> bool {
     let Some((first, rest)) = parts.split_first() else {
         return true;
@@ -100,7 +101,7 @@ fn words(content: &str, needles: &[&str], why: &str) -> Vec<Finding> {
     findings
 }
 
-/// `use std::{fs, io};` names a module without its path.
+/// Finds grouped imports: `use std::{fs, io};` names a module without its path.
 fn grouped_imports(content: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (start, _) in content.match_indices("use std::{") {
@@ -116,7 +117,7 @@ fn grouped_imports(content: &str) -> Vec<Finding> {
     findings
 }
 
-/// A comment may speak of what the code may not use.
+/// Comments may mention what the code may not use.
 fn is_comment(line: &str) -> bool {
     line.trim_start().starts_with("//")
 }

@@ -1,7 +1,8 @@
-//! The string literals of a Rust file. Only what a search in their text needs: escapes are not
-//! decoded but for white space, and anything that is no string or comment is skipped.
+//! Finds the string literals of a Rust file, as far as a search in their text needs it: escapes
+//! other than white space are not decoded, and everything that is neither a string nor a comment is
+//! skipped.
 
-/// A literal's first line, counted from 1, and its text with each run of white space made one space.
+/// A literal's first line, counted from 1, and its text with each run of white space as one space.
 #[derive(Debug, PartialEq)]
 pub(super) struct Literal {
     pub(super) line: usize,
@@ -24,7 +25,7 @@ pub(super) fn literals(content: &str) -> Vec<Literal> {
     found
 }
 
-/// The text and whole length of the string literal that starts here.
+/// The text and full length of the string literal that starts here.
 fn string_at(rest: &str) -> Option<(&str, usize)> {
     if let Some(body) = rest.strip_prefix('"') {
         let end = plain_end(body);
@@ -53,7 +54,7 @@ fn plain_end(body: &str) -> usize {
     body.len()
 }
 
-/// How far to go over what is no string: a comment, a character, a whole name, or one sign.
+/// The length of something that is not a string: a comment, a character, a whole name, or one sign.
 fn skipped_length(rest: &str) -> usize {
     if rest.starts_with("//") {
         return rest.find('\n').unwrap_or(rest.len());
@@ -61,7 +62,7 @@ fn skipped_length(rest: &str) -> usize {
     if rest.starts_with("/*") {
         return rest.find("*/").map_or(rest.len(), |end| end + 2);
     }
-    // A quote is a character's only when one closes it; else it is a lifetime's.
+    // A quote belongs to a character only if another closes it; otherwise to a lifetime.
     if rest.starts_with("'\"'") {
         return 3;
     }
@@ -81,7 +82,7 @@ fn skipped_length(rest: &str) -> usize {
 fn normalised(text: &str) -> String {
     let text = text.replace("\\n", " ").replace("\\t", " ").replace("\\\n", " ");
     let mut words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    // What stands at the very end decides whether a word is finished there.
+    // White space at the end shows that the last word is complete.
     if text.ends_with(char::is_whitespace) {
         words.push(' ');
     }
@@ -130,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_ends_in_r_is_no_raw_string() {
+    fn a_name_that_ends_in_r_is_not_a_raw_string() {
         assert_eq!(texts("for_r#\"a\"#"), ["a"]);
     }
 }

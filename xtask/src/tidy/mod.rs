@@ -1,8 +1,8 @@
-//! `cargo xtask tidy`: a lint of the repository's files, for what rustfmt and clippy do not see.
+//! `cargo xtask tidy`: checks the repository's files for what rustfmt and clippy do not see.
 //!
-//! Here are the walk over the files and the report. The rules are functions from text to findings:
-//! `text` for any file, `rust` for any Rust file, `layers` for what a crate may not know, and
-//! `literals` reads the string literals for it. No file can opt out of a rule.
+//! This file walks over the files and reports. The rules are functions from text to findings:
+//! `text` for any file, `rust` for any Rust file, and `layers` for what a crate may not use, with
+//! the string literals from `literals`. No file can opt out of a rule.
 
 mod layers;
 mod literals;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     check(&repository::root()?)
 }
 
-/// Prints every finding; fails when one is an error.
+/// Prints every finding. Fails if one is an error.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let files = repository::files(root)?;
     let mut error_count = 0;
@@ -92,7 +92,7 @@ fn findings_in(root: &Path, path: &str) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Where `needle` stands in `text` as words of its own, not as a part of a longer name.
+/// Does `text` contain `needle` as separate words, not as part of a longer name?
 fn contains_word(text: &str, needle: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let edge = |inner: Option<char>, outer: Option<char>| {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_needle_that_ends_in_a_sign_needs_no_edge_there() {
+    fn a_needle_that_ends_in_a_sign_may_be_followed_by_a_word() {
         assert!(contains_word("a!(b)", "a!("));
         assert!(!contains_word("ba!(b)", "a!("));
     }

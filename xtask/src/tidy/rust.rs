@@ -1,6 +1,6 @@
-//! Rules for every Rust file: its opening, its size, and words that must not stay in it.
+//! Rules for every Rust file: its first line, its size, and words that must not be in it.
 //!
-//! The words are put together with `concat!`, or this file would be its own first offender.
+//! The words are built with `concat!`, because otherwise this file would violate its own rule.
 
 use super::{Finding, contains_word};
 use crate::test_parts;
@@ -9,7 +9,8 @@ const LINE_CHARS_MAX: usize = 120;
 const FILE_LINES_MAX: usize = 800;
 const FILE_LINES_NOTE: usize = 500;
 
-/// Only with a sign after it or a comment before it: the bare word is a word of our domain.
+/// Matched only with a sign after it or a comment before it, because the bare word is a term of our
+/// domain.
 const UNFINISHED: [&str; 12] = [
     concat!("TO", "DO:"),
     concat!("TO", "DO("),

@@ -4,7 +4,7 @@ use super::Finding;
 
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
 
-/// A file this large is a build product or a dump that was left behind.
+/// A file this large is a build product or a forgotten dump.
 pub(super) fn size(bytes: u64) -> Option<Finding> {
     (bytes > FILE_BYTES_MAX).then(|| Finding::error(1, format!("is {bytes} bytes, over 1 MiB")))
 }
@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_have_a_mebibyte_and_no_more() {
+    fn a_file_may_have_at_most_one_mebibyte() {
         assert_eq!(size(FILE_BYTES_MAX), None);
         assert!(size(FILE_BYTES_MAX + 1).is_some());
     }

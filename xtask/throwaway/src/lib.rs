@@ -1,9 +1,9 @@
-//! A PostgreSQL server that nobody has to clean up after: xtask starts one for all the tests, and
-//! a test that must do harm to a server starts one for itself.
+//! A PostgreSQL server that cleans up after itself. xtask starts one for all the tests, and a test
+//! that must damage a server starts its own.
 //!
-//! Where the programs are is in `programs`, the life of a server in `server`, that of a pooler in front
-//! of one in `pooler`. Nothing is installed
-//! here, and nothing of the product is linked in: xtask must build while the product does not.
+//! `programs` finds the programs, `server` manages a server, and `pooler` manages a pooler in front
+//! of one. Nothing is installed here, and nothing of the product is linked, because xtask must
+//! build even if the product does not.
 
 #![expect(clippy::print_stderr, reason = "the end of a server has no caller left to tell")]
 

@@ -1,5 +1,5 @@
-//! A pgbouncer in transaction mode before a throwaway server. Like the server, it ends with the process
-//! that started it.
+//! A pgbouncer in transaction mode in front of a throwaway server. Like the server, it ends with
+//! the process that started it.
 
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
@@ -33,7 +33,7 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Starts one that has so few connections to the server that callers must share them.
+    /// Starts a pooler with so few connections to the server that callers must share them.
     pub fn start(program: &Path, server_port: u16, connections: u32) -> Result<Self> {
         let (port, folder) = (free_port()?, make_folder()?);
         let settings = format!(

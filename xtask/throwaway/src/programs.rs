@@ -1,11 +1,11 @@
-//! Where PostgreSQL's server programs are on this machine.
+//! Finds PostgreSQL's server programs on this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 const DEBIAN_VERSIONS: &str = "/usr/lib/postgresql";
 
-/// The folder with `initdb`, `postgres` and `pg_isready`, if they are here.
+/// The folder with `initdb`, `postgres` and `pg_isready`, if they are installed.
 #[must_use]
 pub fn find() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -13,7 +13,7 @@ pub fn find() -> Option<PathBuf> {
         .or_else(|| std::env::split_paths(&path).find(|folder| has_server(folder)))
 }
 
-/// The program `pgbouncer`, if it is here.
+/// The program `pgbouncer`, if it is installed.
 #[must_use]
 pub fn find_pooler() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -23,7 +23,7 @@ pub fn find_pooler() -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// Debian keeps each major version in a folder of its number, none of them on the PATH.
+/// Debian installs each major version in a folder named by its number, which is not on the PATH.
 fn newest_below(versions: &Path) -> Option<PathBuf> {
     fs::read_dir(versions)
         .ok()?

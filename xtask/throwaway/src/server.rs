@@ -1,9 +1,9 @@
-//! The life of a throwaway server: a folder, a free port, a supervising shell, and its end.
+//! A throwaway server: its folder, its free port, the shell that supervises it, and its end.
 //!
-//! Invariant: the server never outlives whoever started it. `supervise.sh` starts it and waits on a
-//! pipe that only we hold; when the pipe closes it stops the server and removes the folder. So there
-//! is one way to stop, and it works for success, failure, panic and every signal alike. The shell
-//! has a process group of its own, for a Ctrl-C must reach us and not the server.
+//! Invariant: the server never outlives the process that started it. `supervise.sh` starts it and
+//! waits on a pipe that only we hold; when the pipe closes, it stops the server and removes the
+//! folder. So there is one way to stop, which works for success, failure, panic and every signal.
+//! The shell has its own process group, because a Ctrl-C must reach us and not the server.
 
 use std::fs::DirBuilder;
 use std::io::Write;
@@ -18,38 +18,40 @@ use anyhow::{Context, Result, bail};
 
 const SUPERVISE: &str = include_str!("supervise.sh");
 const START_TIME_MAX: Duration = Duration::from_secs(60);
-/// A restart makes no cluster, and whoever asks for one has bounds of its own.
+/// A restart creates no cluster, so it is faster than a start, and its callers have their own
+/// limits.
 const RESTART_TIME_MAX: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Whom the server runs as when we are root, which PostgreSQL refuses to be.
+/// The user that the server runs as if we are root, because PostgreSQL refuses to run as root.
 const SERVER_USER: &str = "postgres";
 
-/// What a commit of the server promises.
+/// The durability of commits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commits {
-    /// Nothing after a crash: for tests.
+    /// Commits may be lost in a crash: for tests.
     Fast,
-    /// What a real server promises: for measurements.
+    /// Commits survive a crash, as on a real server: for measurements.
     Durable,
 }
 
-/// What is special about a server.
+/// Special settings of a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Setup<'s> {
     /// A shell script that runs as the server's user before the server starts, with the folder of its
     /// data, the folder of its programs and its port as `$1`, `$2` and `$3`.
     pub script: &'s str,
-    /// It listens on a Unix socket in its folder, too.
+    /// Does it also listen on a Unix socket in its folder?
     pub socket: bool,
 }
 
-/// How a server is stopped to be started again.
+/// How a server is stopped before it is started again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
-    /// As an administrator does: connections are cut, transactions undone, all is written down.
+    /// Like an administrator: connections are closed, transactions rolled back, everything is
+    /// written.
     Fast,
-    /// As a crash does: nothing is tidied up, and the next start recovers from the server's log.
+    /// Like a crash: nothing is cleaned up, and the next start recovers from the server's log.
     Immediate,
 }
 
@@ -104,37 +106,38 @@ impl Throwaway {
         self.port
     }
 
-    /// The folder of everything the server has; its data is in `data`.
+    /// The folder of the server's files; its data is in `data`.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Stops every process of the server where it is: it keeps its connections and says nothing.
+    /// Stops every process of the server with a signal: it keeps its connections and does not
+    /// answer.
     pub fn freeze(&mut self) -> Result<()> {
         self.is_frozen = true;
         self.signal("-STOP")
     }
 
-    /// Lets a frozen server go on.
+    /// Lets a frozen server continue.
     pub fn thaw(&mut self) -> Result<()> {
         self.is_frozen = false;
         self.signal("-CONT")
     }
 
-    /// Signals the server and the processes it has started.
+    /// Sends a signal to the server and its child processes.
     fn signal(&self, signal: &str) -> Result<()> {
         let server = self.process().context("the server has no process")?;
         let children = format!("/proc/{server}/task/{server}/children");
         let children = std::fs::read_to_string(&children).context(children)?;
         let mut kill = Command::new("kill");
-        // A child that has ended meanwhile is no failure.
+        // A child that has already ended is not an error.
         kill.arg(signal).arg(&server).args(children.split_whitespace()).stderr(Stdio::null());
         kill.status().context("cannot start `kill`")?;
         Ok(())
     }
 
-    /// Stops the server and starts it again; returns when the new one answers.
+    /// Stops the server and starts it again. Returns when the new one answers.
     pub fn restart(&mut self, restart: Restart) -> Result<()> {
         let before = self.process();
         let word = match restart {
@@ -146,13 +149,13 @@ impl Throwaway {
         self.wait_until_ready(before.as_deref(), RESTART_TIME_MAX)
     }
 
-    /// The id of the server's process, as the server itself writes it down.
+    /// The server's process id, from its own file.
     fn process(&self) -> Option<String> {
         let written = std::fs::read_to_string(self.folder.join("data/postmaster.pid")).ok()?;
         written.lines().next().map(str::to_owned)
     }
 
-    /// Waits for a server that is not the one before.
+    /// Waits for a server that is not the previous one.
     fn wait_until_ready(&mut self, before: Option<&str>, limit: Duration) -> Result<()> {
         let deadline = Instant::now() + limit;
         while Instant::now() < deadline {
@@ -204,10 +207,11 @@ pub(crate) fn make_folder() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Gives the folder to the server's user if we are root; returns the words that run a program as
+/// Gives the folder to the server's user if we are root. Returns the words that run a program as
 /// that user.
 ///
-/// `setpriv` and not `runuser`: it becomes the program, so signals to its id reach the server.
+/// `setpriv` is used and not `runuser`, because it becomes the program: signals to its id reach the
+/// server.
 pub(crate) fn drop_rights(folder: &Path) -> Result<Vec<String>> {
     if !are_we_root()? {
         return Ok(Vec::new());
@@ -226,7 +230,7 @@ pub(crate) fn drop_rights(folder: &Path) -> Result<Vec<String>> {
         .to_vec())
     });
     if given.is_err() {
-        // No supervisor has the folder yet.
+        // No supervisor owns the folder yet.
         std::fs::remove_dir(folder).context("cannot remove the server's folder")?;
     }
     given.with_context(|| {
@@ -243,8 +247,8 @@ fn numeric_id(args: &[&str]) -> Result<u32> {
     String::from_utf8(said.stdout)?.trim().parse().context("`id` did not print a number")
 }
 
-/// A port that is free now. The kernel hands such ports out in no order, so that another process
-/// takes this one before the server does is improbable, and then the start fails with a message.
+/// A port that is free now. The kernel assigns such ports in no order, so another process is
+/// unlikely to take this one before the server does. If it happens, the start fails with a message.
 pub(crate) fn free_port() -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no loopback port is free")?;
     Ok(listener.local_addr()?.port())
@@ -266,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_cannot_be_made_is_an_error_and_leaves_no_folder() {
+    fn a_server_that_cannot_start_is_an_error_and_leaves_no_folder() {
         let ours = format!("punchlist-postgres-{}-", std::process::id());
         let no_programs = std::env::temp_dir().join("xtask-no-programs-here");
         let started = Throwaway::start(&no_programs, Commits::Fast);

@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 use crate::fake::Fake;
 
-/// Where the clients are installed; `cargo xtask test --clients` sets it.
+/// The folder with the installed clients; `cargo xtask test --clients` sets it.
 const FOLDER: &str = "PUNCHLIST_CLIENTS";
 
 pub(crate) const PUNCH: &str = env!("CARGO_BIN_EXE_punch");
 
-/// A file that was installed.
+/// The path of an installed file.
 pub(crate) fn installed(path: &str) -> PathBuf {
     let folder = std::env::var_os(FOLDER)
         .unwrap_or_else(|| panic!("{FOLDER} is not set: run `cargo xtask test --clients`"));
@@ -50,7 +50,7 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new(client: Client) -> Self {
-        // Codex wants no home below the temporary folder.
+        // Codex refuses a home below the temporary folder.
         let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let mut desk = Self { client, home, before: BTreeMap::new() };
         std::fs::create_dir_all(desk.project()).unwrap();
@@ -82,7 +82,7 @@ impl Desk {
         }
         command.env("XDG_CACHE_HOME", home.join("cache")).env("XDG_STATE_HOME", home.join("state"));
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        // The machine is busy while tests run.
+        // The machine is busy while tests run, so hooks get more time.
         command.env("PUNCHLIST_HOOK_TIMEOUT_MS", "15000");
         command
     }
@@ -95,7 +95,7 @@ impl Desk {
         serde_json::from_str(&said).unwrap_or_else(|_| panic!("{words:?}: {said}{errors}"))
     }
 
-    /// How the doctor sees this client.
+    /// The doctor's report about this client.
     pub(crate) fn standing(&self) -> Value {
         let hosts = self.punch(&["doctor", "--json"])["hosts"].clone();
         let hosts = hosts.as_array().unwrap().clone();
@@ -106,7 +106,7 @@ impl Desk {
         std::fs::remove_dir_all(self.home.path().join("data/punchlist")).unwrap();
     }
 
-    /// Every file of the project but git's, with its bytes.
+    /// Every file of the project except git's, with its bytes.
     pub(crate) fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.project()];
@@ -123,7 +123,7 @@ impl Desk {
         found
     }
 
-    /// Runs the client with one prompt until it ends; gives all it said.
+    /// Runs the client with one prompt until it ends. Returns its output.
     pub(crate) fn run(&self, fake: &Fake, prompt: &str) -> String {
         let program = installed(&format!("node_modules/.bin/{}", self.client.name()));
         let mut command = self.command(&program);
@@ -185,7 +185,7 @@ impl Desk {
     }
 }
 
-/// A client that hangs is ended after a while, and the test says what it said until then.
+/// Runs a command with a time limit. A client that hangs is killed, and its output so far is shown.
 fn limited(command: &Command) -> std::process::Output {
     let mut bounded = Command::new("timeout");
     bounded.args(["--kill-after=5", "180"]).arg(command.get_program()).args(command.get_args());

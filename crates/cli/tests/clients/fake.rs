@@ -1,5 +1,5 @@
-//! A model on loopback that speaks the three wire formats of the clients, and keeps what it was
-//! asked. What it says is the test's choice.
+//! A model on loopback that speaks the three wire formats of the clients and records the requests.
+//! The test chooses its replies.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,17 +8,17 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-/// What the model does next.
+/// The model's next action.
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
     Say(String),
-    /// Call the tool whose name ends so.
+    /// Calls the tool whose name ends with this text.
     Call(&'static str, Value),
 }
 
 type Choose = dyn Fn(usize, &Value) -> Reply + Send + Sync;
 
-/// The server. Requests that offer no tools (titles, topics) are answered and not counted.
+/// The server. Requests that offer no tools (for titles, topics) are answered but not counted.
 pub(crate) struct Fake {
     pub(crate) address: String,
     asked: Arc<Mutex<Vec<Value>>>,
@@ -40,7 +40,7 @@ impl Fake {
         Self { address, asked }
     }
 
-    /// The bodies of the requests that counted.
+    /// The bodies of the counted requests.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.asked.lock().unwrap().clone()
     }
@@ -91,7 +91,7 @@ fn answer(stream: TcpStream, kept: &Mutex<Vec<Value>>, choose: &Choose) -> std::
     )
 }
 
-/// The whole name of the tool that ends so, as the client offers it.
+/// The full name of the tool that ends with this text, as the client offers it.
 fn tool(body: &Value, ending: &str) -> String {
     let tools = body["tools"].as_array().cloned().unwrap_or_default();
     let below = |tool: &Value| tool["tools"].as_array().cloned().unwrap_or_default();
@@ -162,7 +162,7 @@ fn responses(body: &Value, reply: &Reply) -> String {
     ])
 }
 
-/// Codex offers the tools of a server under the server's name.
+/// Codex offers the tools of a server in a namespace with the server's name.
 fn namespace(body: &Value, ending: &str) -> Option<String> {
     let tools = body["tools"].as_array()?;
     let holds = |tool: &&Value| {

@@ -1,5 +1,5 @@
-//! The real clients of other makers against a fake model on loopback: what `punch init` writes is
-//! what they obey. `cargo xtask test --clients` installs them and runs this.
+//! The real clients of other vendors against a fake model on loopback: they obey what `punch init`
+//! writes. `cargo xtask test --clients` installs them and runs this.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
@@ -21,9 +21,9 @@ fn done(step: &str) -> Reply {
     Reply::Call("todo", json!({ "action": "done", "content": step }))
 }
 
-/// The injection arrives, the tools are listed and called, and the stop becomes a continuation
+/// The injected text arrives, the tools are listed and called, and each stop becomes a continuation
 /// until the steps are done.
-fn a_session_is_sent_on_until_its_steps_are_done(client: Client) {
+fn a_session_is_continued_until_its_steps_are_done(client: Client) {
     let desk = Desk::new(client);
     let replies = Mutex::new(
         [say("Here I stop."), done("One"), say("One is done."), done("Two"), say("All done.")]
@@ -51,7 +51,7 @@ fn a_session_is_sent_on_until_its_steps_are_done(client: Client) {
     assert!(host["lastFiredAt"].is_string(), "{host}");
 }
 
-/// A model that never progresses is let go.
+/// A model that never progresses may stop.
 fn a_model_that_never_progresses_is_let_go(client: Client) {
     let desk = Desk::new(client);
     let fake = Fake::new(|count, _| say(&format!("I did nothing for the {count}. time.")));
@@ -71,7 +71,7 @@ fn without_a_database_the_stop_is_allowed(client: Client) {
     assert_eq!(fake.asked().len(), 1, "{said}");
 }
 
-/// `--remove` leaves nothing.
+/// `--remove` leaves nothing behind.
 fn nothing_is_left_after_remove(client: Client) {
     let desk = Desk::new(client);
     assert_ne!(desk.files(), desk.before);
@@ -79,9 +79,9 @@ fn nothing_is_left_after_remove(client: Client) {
     assert_eq!(desk.files(), desk.before);
 }
 
-/// The injection arrives, the tools are listed, and the stop is answered with a continuation.
-/// `opencode run` ends with its first idle, so the continuation itself is not carried out.
-fn a_session_is_told_about_its_work_and_asked_to_go_on(client: Client) {
+/// The injected text arrives, the tools are listed, and the stop is answered with a continuation.
+/// `opencode run` ends with its first idle state, so the continuation itself is not executed.
+fn a_session_gets_its_work_and_is_asked_to_continue(client: Client) {
     let desk = Desk::new(client);
     let fake = Fake::new(|_, _| say("Here I stop."));
     let said = desk.run(&fake, "Begin, please.");
@@ -107,21 +107,21 @@ macro_rules! of_client {
 }
 
 of_client! { claude = super::Client::Claude;
-    a_session_is_sent_on_until_its_steps_are_done,
+    a_session_is_continued_until_its_steps_are_done,
     a_model_that_never_progresses_is_let_go,
     without_a_database_the_stop_is_allowed,
     nothing_is_left_after_remove,
 }
 
 of_client! { codex = super::Client::Codex;
-    a_session_is_sent_on_until_its_steps_are_done,
+    a_session_is_continued_until_its_steps_are_done,
     a_model_that_never_progresses_is_let_go,
     without_a_database_the_stop_is_allowed,
     nothing_is_left_after_remove,
 }
 
 of_client! { opencode = super::Client::Opencode;
-    a_session_is_told_about_its_work_and_asked_to_go_on,
+    a_session_gets_its_work_and_is_asked_to_continue,
     without_a_database_the_stop_is_allowed,
     nothing_is_left_after_remove,
 }

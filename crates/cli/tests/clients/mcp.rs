@@ -1,4 +1,4 @@
-//! Clients of MCP by other makers: the official Python client, FastMCP and the inspector, over both
+//! MCP clients of other vendors: the official Python client, FastMCP and the inspector, over both
 //! transports and in both eras; and the official conformance suite.
 
 use std::io::{BufRead, BufReader};
@@ -70,7 +70,7 @@ impl Room {
         &self.served.as_ref().unwrap().1
     }
 
-    /// What a Python client saw.
+    /// The report of a Python client.
     fn life(&self, client: &str, mode: &str) -> Value {
         let mut task = json!({ "mode": mode, "question": QUESTION });
         match &self.served {
@@ -96,7 +96,7 @@ impl Room {
         serde_json::from_str(said.lines().last().unwrap()).unwrap()
     }
 
-    /// The answers in the log, with the proof of each.
+    /// The answers in the log, with their proofs.
     fn answers(&self) -> Vec<Value> {
         let log = self.punch(&["call", "event_list", "{}", "--json"], Some(&self.operator));
         let events = log["events"].as_array().unwrap().iter();
@@ -130,7 +130,7 @@ fn a_python_client_lives(client: &str, room: &Room, mode: &str) {
     assert!(seen["prompt"].as_str().unwrap().contains("Issue #1"), "{}", seen["prompt"]);
     assert_eq!(seen["refused"]["isError"], true);
     assert_eq!(seen["refused"]["structured"]["error"]["code"], "unbound");
-    // Without a session nothing can be sent to a client: ADR 0028.
+    // Without a session, a server cannot send requests to a client (ADR 0028).
     let has_way_back = mode == MODERN || room.served.is_none();
     assert_eq!(seen["subscribable"], has_way_back, "{seen}");
     if has_way_back {
@@ -188,11 +188,11 @@ fn node(script: &str) -> Command {
     node
 }
 
-/// One request by the inspector; what it printed.
+/// Sends one request with the inspector. Returns its output.
 fn inspected(room: &Room, era: &str, token: Option<&str>, words: &[&str]) -> Value {
     let launcher = "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
     let mut inspector = node(launcher);
-    // An option that takes many values would take the server's words, too.
+    // An option that takes several values would also consume the server's arguments.
     inspector.arg("--cli").args(words).env("HOME", room.home.path());
     match &room.served {
         Some((_, url)) => {
@@ -266,7 +266,7 @@ fn the_inspector_finds_its_way_over_both_transports_in_both_eras() {
     }
 }
 
-/// What the revision requires, no more: the suite also runs scenarios that it does not score.
+/// Only what the revision requires: the suite also runs scenarios that it does not score.
 fn the_conformance_suite_passes(revision: &str) {
     let room = Room::serving(&["--conformance-fixtures"]);
     let mut suite = node("node_modules/@modelcontextprotocol/conformance/dist/index.js");

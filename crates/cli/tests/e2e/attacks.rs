@@ -1,5 +1,5 @@
-//! Named attacks on authority, over the real binary: each with what is refused, and with what must
-//! still work beside it. Role × token × operation is `ops/tests/operations/attack.rs`.
+//! Named attacks on authority, with the real binary: what each must be refused, and what must still
+//! work. `ops/tests/operations/attack.rs` covers role × token × operation.
 
 use punchlist_store::sql;
 use punchlist_testkit::{Backend, TestStore, World, developer_experience, on_every_lasting_store};
@@ -9,7 +9,7 @@ use crate::identity::{at_terminal, first_operator};
 use crate::party::Party;
 use crate::support::{Place, Punch};
 
-/// A model that does all it can to leave issue 1.
+/// A model that tries everything to reach beyond issue 1.
 const GREEDY: &str = r#"
 [[steps]]
 [[steps.calls]]
@@ -79,7 +79,7 @@ impl Desk {
         format!("scripted:{}", path.display())
     }
 
-    /// The configuration of whoever runs the worker.
+    /// The configuration of the user that runs the worker.
     pub(crate) fn configure(&self, folder: &str, text: &str) {
         let folder = self.place.home().join(folder).join("punchlist");
         std::fs::create_dir_all(&folder).unwrap();
@@ -87,7 +87,8 @@ impl Desk {
     }
 }
 
-/// 14.2: a run is limited to its starter's reach, whoever executes it and whatever its model tries.
+/// 14.2: a run is limited to the reach of the actor who started it, whoever executes it and
+/// whatever its model tries.
 fn a_run_reaches_no_further_than_its_starter(backend: Backend) {
     let desk = Desk::new(backend);
     let token = desk.token(&[
@@ -101,13 +102,13 @@ fn a_run_reaches_no_further_than_its_starter(backend: Backend) {
         "1",
     ]);
     let greedy = desk.script("greedy.toml", GREEDY);
-    // Another process's model is not the agent's to choose.
+    // An agent may not choose the model of another process.
     let chosen = json!({ "prompt": "go", "number": 1, "model": greedy });
     let refused = desk.call(&token, "run_start", &chosen).refusal(4);
     assert_eq!(refused["code"], "not_permitted");
     let other = json!({ "prompt": "go", "number": 2 });
     assert_eq!(desk.call(&token, "run_start", &other).refusal(4)["code"], "out_of_reach");
-    // The operator's worker plays it, with the operator's own configuration.
+    // The operator's worker executes it, with the operator's own configuration.
     desk.configure(".config", &format!("[agents.coder]\nmodel = \"{greedy}\"\n"));
     let queued = json!({ "prompt": "go", "number": 1 });
     let run = desk.call(&token, "run_start", &queued).answer()["run"]["id"].clone();
@@ -122,12 +123,12 @@ fn a_run_reaches_no_further_than_its_starter(backend: Backend) {
     assert_eq!(issues["issues"].as_array().unwrap().len(), 2, "{issues}");
     let plan = desk.operator(&["plan", "tree", "p.md"]);
     assert_eq!(plan["tasks"][0]["children"][0]["state"], "pending", "{plan}");
-    // And on its own issue it works.
+    // On its own issue it works.
     let comments = desk.issue(1)["updates"].to_string();
     assert!(comments.contains("on mine"), "{comments}");
 }
 
-/// The same where the agent's own process executes the run, with a model of its own.
+/// The same if the agent's own process executes the run, with its own model.
 fn an_agents_own_process_is_held_to_its_token(backend: Backend) {
     let desk = Desk::new(backend);
     let token = desk.token(&[
@@ -143,7 +144,7 @@ fn an_agents_own_process_is_held_to_its_token(backend: Backend) {
     let greedy = desk.script("greedy.toml", GREEDY);
     let run = desk.punch(&["run", "go", "--issue", "1", "--model", &greedy]).with(&token);
     let ran = run.without_env("PUNCHLIST_NOW").run();
-    // It came to its end, with the criterion left open.
+    // The run ended, and the criterion is still open.
     assert_eq!(ran.json()["text"], "Done.", "{ran:?}");
     assert_eq!(desk.issue(2)["updates"], json!([]));
     let issues = desk.operator(&["issue", "list"]);
@@ -167,7 +168,7 @@ fn a_token_for_one_agent_starts_no_other(backend: Backend) {
     }
 }
 
-/// 15.11: a run that an agent left behind with a model of its own is not played by anybody else.
+/// 15.11: a run that an agent queued with its own model is not executed by anybody else.
 fn a_run_left_with_a_model_of_its_own_is_not_played(backend: Backend) {
     let desk = Desk::new(backend);
     let token = desk.token(&["--role", "root", "--agent", "coder"]);
@@ -182,8 +183,8 @@ fn a_run_left_with_a_model_of_its_own_is_not_played(backend: Backend) {
     assert!(!desk.issue(1)["updates"].to_string().contains("on mine"));
 }
 
-/// 14.4: no token starts a process that plays lead, whatever configuration it brings along; an
-/// open store lets whoever brings none.
+/// 14.4: with a token, nobody can start a process that acts as lead, whatever its configuration
+/// says. On an open store, callers without a token can.
 fn no_token_acts_as_lead_by_a_worker_of_its_own(backend: Backend) {
     let desk = Desk::new(backend);
     let secrets = [
@@ -199,7 +200,7 @@ fn no_token_acts_as_lead_by_a_worker_of_its_own(backend: Backend) {
         let mine = desk.place.home().join("mine");
         for words in [&["worker", "--once"][..], &["backup"]] {
             let punch = desk.punch(words).with(secret).env("XDG_CONFIG_HOME", &mine);
-            // A server's own tools back it up; before that it is asked who calls.
+            // On a server, backups are refused, but the caller is checked before that.
             let code = punch.refusal(4)["code"].clone();
             assert!(["not_permitted", "out_of_reach"].contains(&code.as_str().unwrap()), "{code}");
         }
@@ -259,7 +260,7 @@ fn a_token_makes_no_wider_one(backend: Backend) {
     let shown: Vec<&Value> =
         listed["tokens"].as_array().unwrap().iter().map(|t| &t["reach"]).collect();
     assert_eq!(shown, [&json!({ "project": "test" })]);
-    // What it may make ends when it does.
+    // A token that it creates expires when it does.
     let made = narrowed(&["token", "new", "--role", "root", "--only-project", "test"]).answer();
     assert!(made["expiresAt"].is_string(), "{made}");
     assert_eq!(made["reach"], json!({ "project": "test" }));
@@ -294,12 +295,12 @@ fn asked(agent: &Party) -> String {
     asked["gateId"].as_str().unwrap().to_owned()
 }
 
-/// 14.6: between the question and the yes an agent adds a criterion and claims it.
+/// 14.6: an agent adds and claims a criterion between the question and the acceptance.
 fn a_yes_does_not_cover_what_came_after_the_question(backend: Backend) {
     let desk = Desk::new(backend);
     let (_, agent) = at_work(&desk);
     let gate = asked(&agent);
-    // What a sign-off does not cover may change.
+    // A sign-off does not cover steps, so they may change.
     agent.call("todo", json!({ "action": "add", "items": ["tidy up"] }));
     let add = json!({ "action": "add", "kind": "criterion", "items": ["Looks nice"] });
     agent.call("todo", add);
@@ -319,7 +320,7 @@ fn a_yes_does_not_cover_what_came_after_the_question(backend: Backend) {
     assert_eq!(answered["gate"]["state"], "resumed");
 }
 
-/// 14.6: the operator adds a criterion after the question: the old yes closes nothing.
+/// 14.6: the operator adds a criterion after the question, so the old acceptance closes nothing.
 fn a_criterion_added_after_the_question_is_not_passed_over(backend: Backend) {
     let desk = Desk::new(backend);
     let (_, agent) = at_work(&desk);
@@ -348,7 +349,7 @@ fn a_criterion_added_after_the_question_is_not_passed_over(backend: Backend) {
     assert!(criteria.as_array().unwrap().iter().all(|c| c["acceptedAt"].is_string()), "{criteria}");
 }
 
-/// 14.6: a granted sign-off is for its session, its end, and once.
+/// 14.6: a granted sign-off is valid for its session and its status, and only once.
 fn a_sign_off_is_used_once_and_for_what_was_asked(backend: Backend) {
     let desk = Desk::new(backend);
     let (_, agent) = at_work(&desk);
@@ -359,21 +360,21 @@ fn a_sign_off_is_used_once_and_for_what_was_asked(backend: Backend) {
     assert_eq!(agent.refused("issue", close("rejected")), "not_permitted");
     let other = Party::new(&desk.place, &[], None);
     assert_eq!(other.refused("issue", close("resolved")), "not_permitted");
-    // Steps may still change; the yes covers what was judged.
+    // Steps may still change; the sign-off covers the criteria that were judged.
     agent.call("todo", json!({ "action": "add", "items": ["tidy up"] }));
     agent.call("issue", close("resolved"));
     desk.operator(&["issue", "transition", "1", "open"]);
     assert_eq!(agent.refused("issue", close("resolved")), "not_permitted");
 }
 
-/// 14.7: leaving a token out is no promotion where the store works with tokens; one that is empty,
-/// garbled or revoked is an error, never none. The log says what proved each actor.
+/// 14.7: if the store requires tokens, leaving the token out gives no rights. An empty, garbled or
+/// revoked token is an error, and does not count as absent. The log shows the proof of each actor.
 fn removing_a_token_is_no_promotion(backend: Backend) {
     let place = Place::new(backend);
     let operator = first_operator(&place);
     let desk = Desk { place, operator };
     if backend != Backend::Postgres {
-        // Stores in files stay open until the operator says otherwise.
+        // Stores in files stay open until the operator changes that.
         assert_eq!(desk.punch(&["status"]).answer()["role"], "root");
         assert_eq!(desk.operator(&["store", "identity", "tokens"])["rule"], "tokens");
     }
@@ -412,7 +413,7 @@ fn removing_a_token_is_no_promotion(backend: Backend) {
     assert!(last["proof"].as_str().unwrap().starts_with("token:"), "{last}");
 }
 
-/// 14.7: the statement of SECURITY.md for a lost operator's token.
+/// 14.7: the SQL statement in SECURITY.md for a lost operator's token.
 fn a_lost_operators_token_is_recovered_by_sql(backend: Backend) {
     let place = Place::new(backend);
     let operator = first_operator(&place);
@@ -427,7 +428,7 @@ fn a_lost_operators_token_is_recovered_by_sql(backend: Backend) {
     assert_eq!(again.answer()["role"], "operator");
 }
 
-/// Nobody locks everybody out: the rule needs a valid token that can set it back.
+/// Nobody can lock everybody out: the rule needs a valid token that can reset it.
 #[test]
 fn a_store_is_not_closed_without_a_token_that_opens_it() {
     let place = Place::sqlite();
@@ -437,13 +438,13 @@ fn a_store_is_not_closed_without_a_token_that_opens_it() {
     assert_eq!(refused["code"], "not_permitted");
 }
 
-/// Contract, "Terminals": with a terminal on some streams a read has the operator's view, and a
-/// write says how to run it.
+/// Contract, "Terminals": if only some streams are a terminal, a read has the operator's view, and
+/// a write is refused with a hint how to run it.
 #[test]
 fn a_write_whose_writer_is_unclear_is_refused() {
     let place = Place::sqlite();
     let on_half = |words: &[&str]| {
-        // The output goes through a pipe, the input and the errors stay at the terminal.
+        // The output is a pipe; input and errors stay at the terminal.
         let punch = place.punch(words.iter().copied());
         punch.piped_on_terminal()
     };
@@ -461,7 +462,8 @@ fn a_write_whose_writer_is_unclear_is_refused() {
     assert_eq!(listed["issues"].as_array().unwrap().len(), 1);
 }
 
-/// A token for one agent is no other agent, whatever its role; the operator's may name any.
+/// A token for one agent cannot act as another agent, whatever its role. The operator's token may
+/// name any agent.
 fn a_token_of_any_role_is_its_own_agent(backend: Backend) {
     let desk = Desk::new(backend);
     for role in ["lead", "owner", "root", "worker", "system"] {
@@ -474,7 +476,7 @@ fn a_token_of_any_role_is_its_own_agent(backend: Backend) {
     assert_eq!(named.answer()["role"], "worker");
 }
 
-/// 15.3: a pause of the operator's outlives whatever an agent says.
+/// 15.3: a pause by the operator cannot be lifted by an agent.
 fn an_agent_lifts_no_operators_pause(backend: Backend) {
     let desk = Desk::new(backend);
     let (session, agent) = at_work(&desk);
@@ -485,7 +487,7 @@ fn an_agent_lifts_no_operators_pause(backend: Backend) {
     let shown = desk.operator(&["session", "show", &session]);
     assert_eq!(shown["session"]["state"], "paused");
     desk.call(&desk.operator, "drive_resume", &pause).answer();
-    // An agent's own pause is an agent's to lift.
+    // An agent's own pause can be lifted by an agent.
     desk.punch(&["call", "drive_pause", &pause.to_string()]).answer();
     desk.punch(&["call", "drive_resume", &pause.to_string()]).answer();
     agent.end();

@@ -24,7 +24,7 @@ impl Desk {
         Self { place, operator }
     }
 
-    /// A command in a project, in real time: runs and tokens follow the real clock.
+    /// A command in a project, in real time, because runs and tokens use the real clock.
     fn punch(&self, project: &str, words: &[&str]) -> Punch {
         let punch = self.place.punch(words.iter().copied()).env("PUNCHLIST_PROJECT", project);
         punch.words(["--json"]).without_env("PUNCHLIST_NOW").with(&self.operator)
@@ -46,7 +46,7 @@ impl Desk {
     }
 }
 
-/// F01: a program that a project's file names runs only after the operator said yes to it.
+/// F01: a program that a project's file names runs only after the operator has permitted it.
 fn a_server_of_the_projects_file_starts_only_after_a_yes(backend: Backend) {
     let desk = Desk::new(backend);
     let model = desk.write("m.toml", "[[steps]]\ntext = \"hello\"\n");
@@ -73,7 +73,7 @@ fn a_server_of_the_projects_file_starts_only_after_a_yes(backend: Backend) {
     assert!(trap.exists(), "after the yes it is started: {}", ran.remarks());
 }
 
-/// F03: revoking a token ends the runs that were started with it, also those that wait.
+/// F03: revoking a token ends the runs that were started with it, even waiting ones.
 fn a_run_ends_with_the_token_it_was_started_with(backend: Backend) {
     let desk = Desk::new(backend);
     let model = desk.write("m.toml", COMMENTS);
@@ -106,7 +106,7 @@ fn a_run_ends_with_the_token_it_was_started_with(backend: Backend) {
     assert_eq!(text.matches("written by a run").count(), 1, "{} {runs}", worked.stdout);
 }
 
-/// F04: a worker uses a project's file for that project alone.
+/// F04: a worker uses a project's file only for that project.
 fn a_projects_file_does_not_act_in_another_project(backend: Backend) {
     let desk = Desk::new(backend);
     let good = desk.write("good.toml", "[[steps]]\ntext = \"good\"\n");

@@ -1,4 +1,5 @@
-//! The backlog in TODO.md: a plan comes from one of its lines, and that line is ticked when told.
+//! The backlog in TODO.md: a plan is created from one of its lines, and that line is ticked on
+//! request.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -9,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, Punch};
 
-/// A file as people have them: a byte order mark, both kinds of line ends, a byte that is no
-/// UTF-8, equal lines, and no line end at the end.
+/// A realistic file: a byte order mark, both kinds of line endings, a byte that is not UTF-8, equal
+/// lines, and no final line ending.
 const BACKLOG: &[u8] =
     b"\xef\xbb\xbf# Next \xff\r\n\r\n- [ ] Add authentication\r\n* [x] Set up CI\n\
                       - [ ] Write docs\n- [ ] Write docs\n  - [ ] Nested, caf\xc3\xa9";
@@ -30,9 +31,9 @@ fn tick(place: &Place, plan: &str) -> Punch {
     place.punch(["plan", "tick", plan, "--json"])
 }
 
-/// O-1, O-2, O-3, D-15: a plan is opened from a line and worked, and the file stays its author's
-/// until the line is ticked: one byte of it, and the permissions as they were.
-fn a_line_becomes_a_plan_and_is_ticked_when_told(backend: Backend) {
+/// O-1, O-2, O-3, D-15: a plan is created from a line and worked on. The file does not change until
+/// the line is ticked; then one byte changes, and the permissions stay.
+fn a_line_becomes_a_plan_and_is_ticked_on_request(backend: Backend) {
     let place = Place::new(backend);
     let file = with_todo(&place);
     let listed = from_todo(&place, &[]).answer();
@@ -52,7 +53,7 @@ fn a_line_becomes_a_plan_and_is_ticked_when_told(backend: Backend) {
     let again = from_todo(&place, &["3"]).refusal(1);
     assert_eq!(again["code"], "plan_exists");
 
-    // The work goes its way; nothing of it reaches the file (O-3).
+    // The work does not change the file (O-3).
     let root = opened["tasks"][0]["id"].as_str().unwrap();
     place.punch(["plan", "add", root, "Model", "--json"]).answer();
     let tree = place.punch(["plan", "tree", plan, "--json"]).answer();
@@ -62,7 +63,7 @@ fn a_line_becomes_a_plan_and_is_ticked_when_told(backend: Backend) {
     }
     assert_eq!(fs::read(&file).unwrap(), BACKLOG);
 
-    // A worker may not; the orchestrator may, by policy.
+    // A worker may not tick; the orchestrator may, by policy.
     let worker = tick(&place, plan).words(["--agent", "primary.subagents.x"]);
     assert_eq!(worker.refusal(4)["code"], "not_permitted");
     assert_eq!(fs::read(&file).unwrap(), BACKLOG);
@@ -90,9 +91,8 @@ fn a_line_becomes_a_plan_and_is_ticked_when_told(backend: Backend) {
     assert_eq!(fs::read(&file).unwrap(), after);
 }
 
-/// D-15: a line that is gone, changed or not the only one of its kind is not ticked, and each time
-/// it is said what is true.
-fn a_line_that_is_not_the_one_is_not_ticked(backend: Backend) {
+/// D-15: a line that is missing, changed or not unique is not ticked, and the error says why.
+fn a_missing_changed_or_ambiguous_line_is_not_ticked(backend: Backend) {
     let place = Place::new(backend);
     let file = with_todo(&place);
     let plan = |item: &str, plan: &str| {
@@ -116,7 +116,7 @@ fn a_line_that_is_not_the_one_is_not_ticked(backend: Backend) {
     fs::remove_file(&file).unwrap();
     assert_eq!(tick(&place, "a.md").refusal(3)["code"], "io");
 
-    // Another file, behind a link that stays one.
+    // Another file behind a symbolic link, which stays a link.
     let there = place.home().join("elsewhere.md");
     fs::write(&there, "- [ ] Far away").unwrap();
     symlink(&there, place.home().join("LATER.md")).unwrap();
@@ -141,6 +141,6 @@ fn a_person_is_asked_for_the_line() {
 }
 
 on_every_lasting_store!(
-    a_line_becomes_a_plan_and_is_ticked_when_told,
-    a_line_that_is_not_the_one_is_not_ticked,
+    a_line_becomes_a_plan_and_is_ticked_on_request,
+    a_missing_changed_or_ambiguous_line_is_not_ticked,
 );

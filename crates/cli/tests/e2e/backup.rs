@@ -1,4 +1,4 @@
-//! `punch backup` and `punch restore` from outside (P-31).
+//! `punch backup` and `punch restore` on the command line (P-31).
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use crate::doctor::{clean, sick};
 use crate::identity::at_terminal;
 use crate::support::{NOW, Place};
 
-/// The files beside the store, without what SQLite keeps there.
+/// The files next to the store, without SQLite's side files.
 fn files(place: &Place) -> Vec<String> {
     let entries = fs::read_dir(place.file().parent().unwrap()).unwrap();
     let mut names: Vec<String> =
@@ -29,7 +29,7 @@ fn titles(place: &Place) -> Vec<Value> {
 }
 
 #[test]
-fn a_backup_comes_back_after_more_has_happened() {
+fn a_backup_is_restored_after_later_changes() {
     let place = Place::sqlite();
     place.create("a");
     let made = place.punch(["backup", "--json"]).answer();
@@ -62,7 +62,7 @@ fn a_backup_comes_back_after_more_has_happened() {
     assert_eq!(done, expected);
     assert_eq!(titles(&place), ["a"]);
     clean(&place);
-    // What was overwritten is a store like any other.
+    // The replaced store can itself be restored.
     let back = place.punch(["restore", kept.to_str().unwrap()]).on_terminal();
     assert_eq!(back.exit, Some(0), "{back:?}");
     assert!(back.stdout.contains("Restored"), "{back:?}");
@@ -71,7 +71,7 @@ fn a_backup_comes_back_after_more_has_happened() {
 }
 
 #[test]
-fn backups_go_on_until_stopped_and_only_so_many_are_kept() {
+fn backups_repeat_until_stopped_and_only_the_newest_are_kept() {
     let place = Place::sqlite();
     place.create("a");
     fs::write(place.file().with_file_name("precious"), "x").unwrap();
@@ -92,7 +92,7 @@ fn backups_go_on_until_stopped_and_only_so_many_are_kept() {
     assert!(files(&place).contains(&"precious".to_owned()));
 }
 
-/// A name is no proof: what is not a store of ours is neither counted nor deleted.
+/// A name proves nothing: a file that is not one of our stores is neither counted nor deleted.
 #[test]
 fn keep_deletes_only_what_this_command_wrote() {
     let place = Place::sqlite();
@@ -135,7 +135,7 @@ fn a_backup_without_room_leaves_no_half_file() {
 }
 
 #[test]
-fn what_cannot_be_done_is_said() {
+fn impossible_requests_are_explained() {
     let place = Place::sqlite();
     let error = place.punch(["backup", "--json"]).refusal(3);
     assert_eq!(error["code"], "store_unreachable");

@@ -1,5 +1,5 @@
-//! What is malformed, unknown or not permitted: the exit code, the stable code, the words, the
-//! stream they go to, and that nothing changed.
+//! Malformed, unknown or forbidden input: the exit code, the stable code, the message, its stream,
+//! and that nothing changed.
 //!
 //! Each case runs three times: for a program on a store that does not exist (and must not
 //! afterwards), for a program on a store that does, and for a person.
@@ -21,7 +21,7 @@ struct Case {
     env: Option<(&'static str, &'static str)>,
     exit: i32,
     code: &'static str,
-    /// What the message or the hint must say.
+    /// Texts that the message or the hint must contain.
     says: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ fn case<W: Into<OsString>>(
     }
 }
 
-/// A call in the usual turn whose input comes from standard input.
+/// A call in the default turn with its input on standard input.
 fn input(operation: &str, input: impl Into<Vec<u8>>, code: &'static str, says: &[&str]) -> Case {
     let words = ["call", operation, "-", "--conversation", "c1", "--turn", "t1"];
     Case { stdin: input.into(), ..case(words, 2, code, says) }
@@ -56,7 +56,7 @@ impl Case {
         }
     }
 
-    /// For a program: the error object on stdout, and nothing but notes on stderr.
+    /// For a program: the error object on stdout, and only notes on stderr.
     fn refuses_a_program(&self, place: &Place) {
         let punch = self.on(place).words(["--json"]);
         let error = punch.refusal(self.exit);
@@ -66,7 +66,7 @@ impl Case {
         self.says_enough(&punch, &text);
     }
 
-    /// For a person: words on stderr, and nothing on stdout.
+    /// For a person: a message on stderr, and nothing on stdout.
     fn refuses_a_person(&self, place: &Place) {
         let punch = self.on(place);
         let ran = punch.run();
@@ -119,7 +119,7 @@ fn fields_that_do_not_fit_are_named_and_nothing_changes() {
         ),
         input("list_todo", r#"{"state":"all"}"#, "unknown_field", &["`state`", "`status`"]),
         input("create_todo", "{}", "missing_field", &["`items`"]),
-        // Nothing at all is an object without fields.
+        // An empty input is an object without fields.
         input("create_todo", "", "missing_field", &["`items`"]),
         input("create_todo", r#"{"items":[{}]}"#, "missing_field", &["`items[0].title`"]),
         input(
@@ -140,7 +140,7 @@ fn fields_that_do_not_fit_are_named_and_nothing_changes() {
         input("complete_todo", r#"{"outcome":"a"}"#, "missing_field", &["`todoId`"]),
         input("complete_todo", r#"{"todoId":"a"}"#, "missing_field", &["`outcome`"]),
         input("complete_todo", r#"{"todoId":"a","outcome":"  "}"#, "missing_field", &["`outcome`"]),
-        // T-19: a context field is dropped, but a misspelt one is not one.
+        // T-19: a context field is dropped, but a misspelt one is an unknown field.
         input(
             "create_todo",
             r#"{"items":[{"title":"a"}],"turnID":"t9"}"#,
@@ -194,7 +194,7 @@ fn values_of_the_wrong_kind_are_named_and_nothing_changes() {
             "bad_value",
             &["`pending`", "completed, cancelled"],
         ),
-        // What no database keeps faithfully.
+        // Characters that no database stores faithfully.
         input(
             "create_todo",
             r#"{"items":[{"title":"a\u0000b"}]}"#,
@@ -211,10 +211,10 @@ fn values_of_the_wrong_kind_are_named_and_nothing_changes() {
 }
 
 #[test]
-fn what_is_too_much_is_refused_with_its_limit() {
+fn an_input_over_a_limit_is_refused_with_the_limit() {
     let titled = |title: &str| json!({ "items": [{ "title": title }] }).to_string();
     let many = json!({ "items": vec![json!({ "title": "a" }); 201] }).to_string();
-    // Few enough characters, too many bytes.
+    // Few enough characters, but too many bytes.
     let long = json!({ "items": [{ "title": "a", "context": "é".repeat(32_769) }] }).to_string();
     let (turn, key) = ("t".repeat(501), "k".repeat(501));
     let create = ["call", "create_todo", r#"{"items":[{"title":"a"}]}"#];
@@ -304,8 +304,8 @@ fn unknown_words_are_answered_with_the_nearest_real_one() {
     ]);
 }
 
-/// A word that begins with `-` is text only after `--`, or joined to its flag: a mistyped flag is
-/// never taken for a title or a reason.
+/// A word that begins with `-` is text only after `--`, or if it is joined to its flag. A mistyped
+/// flag is never taken for a title or a reason.
 #[test]
 fn an_unknown_flag_is_never_taken_for_text() {
     let dash = "goes after --";
@@ -382,7 +382,7 @@ fn a_worker_has_no_turn_tools_and_no_agent_rises() {
         ),
         refused(as_worker("list_todo", "{}"), &["the role worker may not view"]),
         refused(as_worker("complete_todo", complete), &["the role worker may not complete"]),
-        // Who may not call it is not told what is wrong with the input.
+        // A caller that may not call the operation does not learn what is wrong with the input.
         refused(as_worker("create_todo", r#"{"itms":1}"#), &["the role worker"]),
         refused(
             [&["call", "list_todo", "--as", "worker"], &turn[..]].concat(),
@@ -469,9 +469,9 @@ fn ids_out_of_reach_are_refused_and_nothing_changes_on_postgres() {
     ids_out_of_reach(Backend::Postgres);
 }
 
-/// The limits themselves are taken, in every script.
+/// Texts at the limits are accepted, in every script.
 #[test]
-fn the_longest_texts_are_kept_as_they_are() {
+fn the_longest_texts_are_stored_unchanged() {
     let place = Place::sqlite();
     let (title, context) = ("漢".repeat(500), "é".repeat(32_768));
     let input = json!({ "items": [{ "title": title, "context": context, "order": 1_000_000 }] });

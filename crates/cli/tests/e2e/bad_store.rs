@@ -1,7 +1,7 @@
-//! Stores that cannot be used: a stable code, exit 3, and not a byte of them changed.
+//! Unusable stores: a stable code, exit 3, and not a byte of them changes.
 //!
-//! Permissions do not bind the root user that tests may run as, so what cannot be written is a
-//! path in `/sys`, a device that is always full, and a process that may not make its files longer.
+//! Tests may run as root, which permissions do not restrict. So unwritable places are a path in
+//! `/sys`, a device that is always full, and a process with a limited file size.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, Punch};
 
-/// Everything that opens a store.
+/// One command of each kind that opens a store.
 fn users(place: &Place, db: &str) -> Vec<Punch> {
     let turn = ["--conversation", "c1", "--turn", "t1", "--db", db, "--project", "test"];
     [
@@ -28,7 +28,7 @@ fn users(place: &Place, db: &str) -> Vec<Punch> {
     .collect()
 }
 
-/// Every command refuses the store with this code; gives what they say, once each.
+/// Every command refuses the store with this code. Returns the distinct messages.
 fn all_refuse(place: &Place, db: &str, code: &str) -> Vec<String> {
     let mut said = Vec::new();
     for punch in users(place, db) {
@@ -44,7 +44,7 @@ fn all_refuse(place: &Place, db: &str, code: &str) -> Vec<String> {
     said
 }
 
-/// As [`all_refuse`], for a file, which is the same afterwards, byte for byte.
+/// Like [`all_refuse`], for a file that must not change.
 fn all_leave_it(place: &Place, file: &Path, code: &str) -> Vec<String> {
     let before = fs::read(file).unwrap();
     let said = all_refuse(place, file.to_str().unwrap(), code);
@@ -106,14 +106,14 @@ fn a_damaged_store_is_left_alone() {
         place.create(&format!("item {n}"));
     }
     let sound = fs::read(place.file()).unwrap();
-    // Everything after the first page is noise.
+    // Everything after the first page is random.
     let mut file = fs::OpenOptions::new().write(true).open(place.file()).unwrap();
     file.seek(SeekFrom::Start(4_096)).unwrap();
     let noise: Vec<u8> = (4_096..sound.len()).map(|n| (n * 31 % 251) as u8).collect();
     file.write_all(&noise).unwrap();
     drop(file);
     all_leave_it(&place, &place.file(), "store_corrupt");
-    // The end is missing, at a page and inside one.
+    // The end is missing, at a page boundary and inside a page.
     for length in [4_096, 8_192, sound.len() / 2, 5_000] {
         fs::write(place.file(), &sound[..length]).unwrap();
         all_leave_it(&place, &place.file(), "store_corrupt");
@@ -131,7 +131,7 @@ fn a_place_that_cannot_hold_a_store_is_named() {
         (missing.to_str().unwrap(), "store_unreachable"),
         ("/proc/punchlist.db", "store_unreachable"),
         ("/sys/kernel/punchlist.db", "store_read_only"),
-        // A device is no place for a store, whatever it would say to a write.
+        // A device cannot be a store, whatever it answers to a write.
         ("/dev/full", "store_unreachable"),
     ] {
         let said = all_refuse(&place, db, code);
@@ -200,8 +200,8 @@ fn a_url_of_another_kind_is_not_taken_for_a_path() {
     }
 }
 
-/// A process that may not make a file longer than so many blocks of 512 bytes, and is told so by
-/// an error instead of a signal: what a full disk does, without filling one.
+/// Runs a process that cannot make a file longer than this many blocks of 512 bytes, and gets an
+/// error for it instead of a signal: like a full disk, without filling one.
 pub(crate) fn with_file_limit(punch: &Punch, blocks: u32) -> crate::support::Ran {
     let script = format!(r#"trap "" XFSZ; ulimit -f {blocks}; exec "$@""#);
     punch.under("sh", ["-c", &script, "sh"])
@@ -217,7 +217,7 @@ fn a_store_without_room_keeps_what_it_has() {
         .collect();
     let large = json!({ "items": items }).to_string();
     let create = place.call_in("c1", "t1", "create_todo", "-").stdin(large);
-    // From no room at all to almost enough: at the side files, in the middle, at the end.
+    // From no space at all to almost enough: at the side files, in the middle, at the end.
     for blocks in [0, 1, 16, 63, 64, 65, 100, 200, 500, 1_000, 4_000] {
         let ran = with_file_limit(&create, blocks);
         assert_eq!(ran.exit, Some(3), "{blocks} blocks: {ran:?}");
@@ -232,7 +232,7 @@ fn a_store_without_room_keeps_what_it_has() {
     let listed = place.call("list_todo", &json!({})).answer();
     assert_eq!(listed["items"].as_array().unwrap().len(), 1);
     assert_eq!(listed["items"][0]["id"], kept.as_str());
-    // With room again, all is as if nothing had been.
+    // With space again, everything is as before.
     assert_eq!(create.answer()["totalPending"], 61);
 }
 

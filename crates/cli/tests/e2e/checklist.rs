@@ -1,5 +1,5 @@
 //! An issue's checklist by hand: `punch todo …` and `punch issue edit`, at a terminal and in
-//! scripts, and whoever else changes it meanwhile.
+//! scripts, with concurrent changes.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::support::{PUNCH, Place, Punch, Ran};
 
-/// What the host calls the session of the desk.
+/// The host's id of the session.
 const SESSION: &str = "fix-it";
 
 /// An issue with a criterion and two steps, worked on in a session.
@@ -68,7 +68,7 @@ impl Desk {
     }
 }
 
-/// The file a message says a text is kept in, and the text.
+/// The file in which a message says a text is kept, and the text.
 fn kept(ran: &Ran) -> (PathBuf, String) {
     let (_, rest) = ran.stdout.split_once("kept in ").unwrap_or_else(|| panic!("{ran:?}"));
     let path = rest.split(".md").next().unwrap();
@@ -82,7 +82,7 @@ fn the_checklist_is_kept_by_short_commands(backend: Backend) {
     let said = |words: &[&str]| desk.operator(words).said();
     let two = "Criteria\n  [ ] It works\nSteps\n  [/] Read the code\n  [ ] Write tests\n";
     assert_eq!(said(&["todo", "view"]), format!("{two}#1: 0 of 3 closed, 0 of 1 criteria met\n"));
-    // A change is said in one line; the list is there to be looked at.
+    // A change prints one line; the list is shown only on request.
     let changed = |words: &[&str]| {
         let line = said(words);
         assert_eq!(line.lines().count(), 1, "{line}");
@@ -131,9 +131,9 @@ fn the_checklist_is_kept_by_short_commands_on_postgres() {
     the_checklist_is_kept_by_short_commands(Backend::Postgres);
 }
 
-/// P-19: `done` without a text is a mistake, never the whole list. And K-24: nobody is guessed for.
+/// P-19: `done` without a text is an error, never the whole list. K-24: nothing is guessed.
 #[test]
-fn a_text_that_means_no_one_item_changes_nothing() {
+fn a_text_that_does_not_name_one_item_changes_nothing() {
     let desk = Desk::new(Backend::SqliteFile);
     let before = desk.issue();
     let code = |words: &[&str], exit: i32| {
@@ -160,7 +160,7 @@ fn a_text_that_means_no_one_item_changes_nothing() {
 }
 
 #[test]
-fn an_issue_that_is_named_goes_before_the_sessions_for_people_and_agents() {
+fn a_named_issue_takes_precedence_over_the_sessions() {
     let desk = Desk::new(Backend::SqliteFile);
     desk.operator(&["issue", "new", "Another"]).said();
     desk.operator(&["todo", "add", "Over there", "--issue", "2"]).said();
@@ -168,7 +168,7 @@ fn an_issue_that_is_named_goes_before_the_sessions_for_people_and_agents() {
         desk.operator(&["todo", "view", "--issue", "2"]).said(),
         "Steps\n  [/] Over there\n#2: 0 of 1 closed\n"
     );
-    // K-11: the session's, where none is named.
+    // K-11: the session's issue, if none is named.
     let own = desk.agent(&["todo", "view"]).said();
     assert!(own.contains("Read the code"), "{own}");
     let named = desk.agent(&["todo", "view", "--issue", "#2"]).said();
@@ -179,7 +179,7 @@ fn an_issue_that_is_named_goes_before_the_sessions_for_people_and_agents() {
         (&both["code"], &both["message"]),
         (&json!("other_issue"), &json!("issue #2 was named, but the session is bound to #1"))
     );
-    // An agent is exact, and asks the operator; a person may be brief, and is one.
+    // An agent must be exact; a person may use a short form.
     let brief = desk.agent(&["todo", "done", "read", "--json"]).refusal(1);
     assert_eq!(brief["code"], "no_such_text");
     desk.operator(&["session", "end"]).said();
@@ -193,7 +193,7 @@ fn an_issue_that_is_named_goes_before_the_sessions_for_people_and_agents() {
     assert!(hint(desk.operator(&view)).contains("--issue N"));
 }
 
-/// K-29: the edit and the agent's calls change the same rows; what is left alone stays.
+/// K-29: the edit and the agent's calls change the same rows; lines that were not edited stay.
 #[test]
 fn a_person_edits_the_checklist_in_an_editor() {
     let desk = Desk::new(Backend::SqliteFile);
@@ -206,7 +206,7 @@ fn a_person_edits_the_checklist_in_an_editor() {
         seen.display()
     );
     let editor = desk.editor("my editor", &script);
-    // The value is words as a shell reads them: a path with a space, and an argument.
+    // EDITOR is parsed like a shell command: a path with a space, and an argument.
     let ran = desk.edit(&format!("'{editor}' --wait"), "");
     assert_eq!(ran.exit, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("Saved; issue #1 Log in fails: 1 of 4 closed"), "{ran:?}");
@@ -227,17 +227,17 @@ fn an_edit_that_changes_nothing_says_so() {
     assert_eq!(ran.exit, Some(0), "{ran:?}");
     assert!(ran.stdout.ends_with("Nothing was changed.\r\n"), "{ran:?}");
     assert_eq!(desk.issue(), before);
-    // VISUAL comes first; blank ones count for nothing.
+    // VISUAL takes precedence; blank variables are ignored.
     let edit = || desk.agent(&["issue", "edit", "1"]).env("EDITOR", "false");
     assert_eq!(edit().env("VISUAL", "true").on_terminal().exit, Some(0));
     assert_eq!(edit().env("VISUAL", " ").on_terminal().exit, Some(1));
 }
 
 #[test]
-fn faults_are_told_line_by_line_and_the_text_is_not_lost() {
+fn faults_are_reported_by_line_and_the_text_is_not_lost() {
     let desk = Desk::new(Backend::SqliteFile);
     let before = desk.issue();
-    // Faulty the first time, mended the second.
+    // Faulty the first time, corrected the second.
     let script = "if grep -q oops \"$file\"; then sed -i '/oops/d;/note/d;/^# $/d' \"$file\"; \
                   printf -- '- [ ] Ship it\\n' >> \"$file\"; \
                   else printf 'oops\\n# \\n  - note: of nothing\\n' >> \"$file\"; fi";
@@ -276,7 +276,7 @@ fn an_editor_that_fails_changes_nothing() {
         assert_eq!(ran.exit, Some(2), "{ran:?}");
         assert!(ran.stdout.contains(said), "{ran:?}");
     }
-    // An empty file is more likely a mishap than a wish.
+    // An empty file is probably an accident.
     let emptied = desk.editor("empty", ": > \"$file\"");
     let ran = desk.edit(&emptied, "\n");
     assert!(ran.stdout.ends_with("Nothing was changed.\r\n"), "{ran:?}");
@@ -286,8 +286,8 @@ fn an_editor_that_fails_changes_nothing() {
     assert_eq!(desk.issue()["steps"], json!([]));
 }
 
-/// An agent changes the list while the person has it open: whoever comes second is told, and
-/// loses nothing.
+/// An agent changes the list while a person has it open: the second writer gets an error and loses
+/// nothing.
 #[test]
 fn an_edit_that_an_agent_overtook_is_kept_and_the_newer_text_is_shown() {
     let desk = Desk::new(Backend::SqliteFile);
@@ -346,7 +346,7 @@ fn scripts_give_the_checklist_as_a_file() {
 }
 
 #[test]
-fn an_agent_may_not_edit_by_hand_and_is_told_before_it_writes() {
+fn an_agent_may_not_edit_by_hand_and_learns_it_before_the_editor_opens() {
     let desk = Desk::new(Backend::SqliteFile);
     let edit = desk.agent(&["issue", "edit", "1", "--file", "-", "--json"]).stdin("- [x] All\n");
     assert_eq!(edit.refusal(4)["code"], "not_permitted");

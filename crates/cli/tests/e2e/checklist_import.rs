@@ -1,4 +1,4 @@
-//! `punch import checklist`: a list that was kept elsewhere, from a file or a pipe (P-22).
+//! `punch import checklist`: a list that was kept elsewhere, from a file or standard input (P-22).
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn with_issue(backend: Backend) -> Place {
     place
 }
 
-/// P-22: what was ticked elsewhere is a claim of whoever imports it, and nothing is completed.
+/// P-22: a line ticked elsewhere becomes a claim of the importer, and nothing is completed.
 fn a_ticked_line_becomes_a_claim(backend: Backend) {
     let place = with_issue(backend);
     let answer = import(&place, ELSEWHERE, "1").words(["--json"]).answer();
@@ -58,7 +58,7 @@ fn a_ticked_line_becomes_a_claim(backend: Backend) {
     let types = log["events"].as_array().unwrap().iter().map(|event| &event["type"]);
     assert!(types.clone().all(|name| name != "todo_completed"), "{log}");
 
-    // A second time there is nothing new in it, and that is said.
+    // The second time there is nothing new, and the output says so.
     let file = place.home().join("todo.md");
     fs::write(&file, ELSEWHERE.to_owned() + "\n# Steps\n- [ ] Ship it\n").unwrap();
     let again = place.punch(["import", "checklist", file.to_str().unwrap(), "--issue", "1"]).run();
@@ -84,7 +84,7 @@ fn the_operators_ticks_are_claims_too() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_said_and_changes_nothing() {
+fn an_invalid_import_is_explained_and_changes_nothing() {
     let place = with_issue(Backend::SqliteFile);
     let before = place.log_length();
     let worker = ["--agent", "primary.subagents.w"];

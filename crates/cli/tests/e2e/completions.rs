@@ -1,4 +1,4 @@
-//! Completions: every shell gets the whole tree, and a shell at hand can read it.
+//! Completions: every shell gets the whole command tree, and an installed shell can load it.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -13,7 +13,7 @@ fn every_shell_gets_a_script_that_asks_punch_and_no_store_is_made() {
         assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""), "{shell}");
         assert!(ran.stdout.contains("PUNCH_COMPLETE"), "{shell}: {}", ran.stdout);
     }
-    // The words of the tree, with nothing in the store.
+    // The words of the command tree, with an empty store.
     let words = asked(&place.bare(["--", "punch", "iss"]).env("PUNCH_COMPLETE", "fish"));
     assert!(words.starts_with("issue\t"), "{words}");
     let values =
@@ -25,16 +25,16 @@ fn every_shell_gets_a_script_that_asks_punch_and_no_store_is_made() {
     assert!(error["message"].as_str().unwrap().contains("powershell"), "{error}");
 }
 
-/// What a shell is told; never an error.
+/// The completions that a shell gets; there is never an error.
 fn asked(punch: &crate::support::Punch) -> String {
     let ran = punch.run();
     assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""));
     ran.stdout
 }
 
-/// Issues, items, tasks, plans and agents are offered as people type them, each with what it is.
+/// Issues, items, tasks, plans and agents are offered as people type them, each with a description.
 #[test]
-fn a_shell_is_told_what_is_in_the_store() {
+fn completions_include_the_contents_of_the_store() {
     let place = Place::sqlite();
     assert_eq!(
         place
@@ -59,7 +59,7 @@ fn a_shell_is_told_what_is_in_the_store() {
     assert!(tasks.contains("t2\tbuild") && !tasks.contains("old"), "{tasks}");
     assert!(offered(&["plan", "tree", "pl"]).contains("plan.md"));
     assert!(offered(&["run", "x", "--with", ""]).contains("coder"));
-    // Whatever is wrong, nothing is said.
+    // If anything is wrong, there is no output.
     let broken =
         place.bare(["--", "punch", "--db", "postgres://nowhere.invalid/x", "issue", "show", ""]);
     assert_eq!(asked(&broken.env("PUNCH_COMPLETE", "fish")).trim(), "--help\tPrint help");

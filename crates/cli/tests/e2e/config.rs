@@ -1,4 +1,4 @@
-//! `punch config`: what counts and where it comes from, and what is refused when a file is read.
+//! `punch config`: the effective settings and their sources, and the errors in files.
 
 use std::fs;
 
@@ -21,9 +21,9 @@ fn show(place: &Place, words: &[&str]) -> Punch {
     place.bare(["config", "show"]).words(words.iter().copied())
 }
 
-/// S-5, F-13: each place can switch on and off, and the answer says which one counts.
+/// S-5, F-13: each source can switch on and off, and the answer says which one counts.
 #[test]
-fn what_counts_is_shown_with_its_origin() {
+fn effective_settings_are_shown_with_their_source() {
     let project = "[agents.coder]\nmodel = \"ollama:x\"\ntodo_driven_execution = true\n";
     let place = place(project, None);
     let switched = |punch: Punch| {
@@ -53,9 +53,10 @@ fn what_counts_is_shown_with_its_origin() {
     assert_eq!(max(show(&place, &["--max-todo-continuations", "0"])), 0, "0 is none");
 }
 
-/// S-8: a flag is refused, a variable does not count and is said; both with what is expected.
+/// S-8: an invalid flag is refused; an invalid variable is ignored with a warning. Both name the
+/// expected value.
 #[test]
-fn what_cannot_be_read_is_said() {
+fn invalid_values_are_reported() {
     let place = place("", None);
     for words in [
         ["--max-todo-continuations", "-1"],
@@ -77,7 +78,7 @@ fn what_cannot_be_read_is_said() {
 }
 
 #[test]
-fn both_files_are_shown_as_they_count_together() {
+fn both_files_are_shown_merged() {
     let user = "[agents.coder]\nmodel = \"ollama:a\"\n[tools.lint]\ncommand = [\"lint\"]\n\
                 description = \"Look.\"\npermission = \"allow\"\n";
     let project = "[agents.coder]\nmodel = \"ollama:b\"\ntools = [\"lintt\"]\n\
@@ -113,11 +114,11 @@ fn both_files_are_shown_as_they_count_together() {
     ] {
         assert!(ran.stdout.lines().any(|found| found == line), "{line}: {}", ran.stdout);
     }
-    // It looks at no store.
+    // It does not open a store.
     assert!(!place.home().join("data").exists());
 }
 
-/// Q-S2: what is printed as a sample is a file that can be used as it is.
+/// Q-S2: the printed sample is a file that can be used unchanged.
 #[test]
 fn the_sample_is_a_file_to_begin_with() {
     let begun = place("", None);
@@ -129,7 +130,7 @@ fn the_sample_is_a_file_to_begin_with() {
     assert_eq!(shown["agents"]["primary"]["todo_driven_execution"], false);
 }
 
-/// S-8, K-22: what a file says wrong stops every command, with its place, and changes nothing.
+/// S-8, K-22: an error in a file stops every command, with its position, and changes nothing.
 #[test]
 fn a_wrong_file_is_refused_with_its_place() {
     for (text, code, line, says) in [

@@ -1,5 +1,5 @@
-//! Processes that are killed, connections that are cut, stores made by two at once: what was
-//! acknowledged is there afterwards, and the doctor finds nothing.
+//! Killed processes, cut connections, and two processes that create a store at once: acknowledged
+//! writes are there afterwards, and the doctor finds nothing.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -21,9 +21,9 @@ fn stored(place: &Place) -> BTreeSet<String> {
     items(place).iter().map(|item| item["id"].to_string()).collect()
 }
 
-/// Children are killed after a growing time: some before they open the store, some in the middle,
-/// some when they are done.
-fn what_was_acknowledged_stays(backend: Backend) {
+/// Children are killed after increasing times: some before they open the store, some in the middle,
+/// some after they are done.
+fn acknowledged_writes_stay(backend: Backend) {
     let started = Instant::now();
     Place::new(backend).create("how long it takes to make a store and an item");
     let step = started.elapsed() * 3 / 2 / KILLED;
@@ -35,37 +35,38 @@ fn what_was_acknowledged_stays(backend: Backend) {
         while started.elapsed() < n * step && child.try_wait().unwrap().is_none() {
             thread::yield_now();
         }
-        // Killing what has ended already is no failure.
+        // Killing a process that has already ended is not an error.
         child.kill().unwrap();
         let output = child.wait_with_output().unwrap();
-        // Whatever reached us was said after the commit, even if the end came then.
+        // Any answer we received was sent after the commit, even if the process died right after
+        // it.
         if let Ok(answer) = serde_json::from_slice::<Value>(&output.stdout) {
             acknowledged.insert(answer["created"][0]["id"].to_string());
         } else {
             assert!(!output.status.success(), "a success without an answer");
         }
     }
-    // The last word is a whole run, which finds a store it can use.
+    // The last run is not killed, and finds a usable store.
     acknowledged.insert(json!(place.create("the last")).to_string());
     let stored = stored(&place);
     let lost: Vec<_> = acknowledged.difference(&stored).collect();
     assert_eq!(lost, [""; 0]);
-    // All or nothing: every item in the list is one line of the log.
+    // All or nothing: every item in the list has one event in the log.
     assert_eq!(place.log_of(stored.len() + 2), stored.len() + 2);
     clean(&place);
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill_on_sqlite() {
-    what_was_acknowledged_stays(Backend::SqliteFile);
+fn acknowledged_writes_survive_a_kill_on_sqlite() {
+    acknowledged_writes_stay(Backend::SqliteFile);
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill_on_postgres() {
-    what_was_acknowledged_stays(Backend::Postgres);
+fn acknowledged_writes_survive_a_kill_on_postgres() {
+    acknowledged_writes_stay(Backend::Postgres);
 }
 
-/// P-17: of two that find no store, one makes it and the other uses it.
+/// P-17: if two processes find no store, one creates it and the other uses it.
 fn two_make_a_store_at_once(backend: Backend) {
     for round in 0..10 {
         let place = Place::new(backend);
@@ -89,7 +90,7 @@ fn two_make_a_store_at_once_on_postgres() {
     two_make_a_store_at_once(Backend::Postgres);
 }
 
-/// A backup that is killed leaves no file under its name, and the next one clears up after it.
+/// A killed backup leaves no file under its name, and the next one cleans up after it.
 #[test]
 fn a_killed_backup_is_no_backup() {
     let place = Place::sqlite();
@@ -123,9 +124,9 @@ fn a_killed_backup_is_no_backup() {
     }
 }
 
-/// What a restart of the server does to those who use it: every connection is cut, again and
-/// again, under load. Who was told yes finds its item; who was not is told to try again; who
-/// follows the log misses nothing.
+/// Like a restart of the server: every connection is cut, repeatedly and under load. A writer that
+/// got an answer finds its item; one that did not gets an error that it may retry; a follower of
+/// the log misses nothing.
 #[test]
 fn connections_cut_under_load_lose_nothing() {
     let place = Place::new(Backend::Postgres);
@@ -137,7 +138,8 @@ fn connections_cut_under_load_lose_nothing() {
     let mut follower = on(place.bare(["log", "-f", "--json", "--after", "0"])).spawn();
     let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
     let mut followed = BTreeSet::new();
-    // Once it follows, it goes on; that it cannot begin on a cut connection is its answer.
+    // Once it follows the log it continues. If it starts on a cut connection, it fails with an
+    // error.
     while followed.is_empty() {
         let event: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
         if event["type"] == "todo_created" {
@@ -177,7 +179,7 @@ fn connections_cut_under_load_lose_nothing() {
                    WHERE application_name = $1 AND pid <> pg_backend_pid()";
         while working.load(Ordering::Relaxed) > 0 {
             cuts += client.query(cut, &[&name]).unwrap().len();
-            // Between two cuts some get through.
+            // Between two cuts, some writers succeed.
             let next = Instant::now() + Duration::from_millis(40);
             while Instant::now() < next {
                 thread::yield_now();

@@ -1,4 +1,4 @@
-//! Many processes at once: everybody is served, and nothing acknowledged is lost.
+//! Many processes at once: all are served, and no acknowledged write is lost.
 
 use std::collections::BTreeSet;
 use std::process::Child;
@@ -22,7 +22,7 @@ pub(crate) fn items(place: &Place) -> Vec<Value> {
     }
 }
 
-/// P-20: the store does not exist when the crowd comes.
+/// P-20: the store does not exist when the processes start.
 fn a_crowd_creates(backend: Backend) {
     let place = Place::new(backend);
     let crowd: Vec<Child> = (0..50).map(|n| create(&place, &format!("item {n}"))).collect();
@@ -37,10 +37,10 @@ fn a_crowd_creates(backend: Backend) {
     let stored: BTreeSet<_> =
         items.iter().map(|item| (item["id"].to_string(), item["title"].to_string())).collect();
     assert_eq!((items.len(), stored), (50, acknowledged));
-    // Each was appended after the one before it: no two have the same place.
+    // Each was appended after the previous one, so no two have the same position.
     let places: BTreeSet<_> = items.iter().map(|item| item["priority"].as_i64()).collect();
     assert_eq!(places, (0..50).map(Some).collect());
-    // One project, one list, fifty items, and nothing twice.
+    // One project, one list, fifty items, and no duplicates.
     assert_eq!(place.log_of(52), 52);
 }
 

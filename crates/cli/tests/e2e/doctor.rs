@@ -1,4 +1,4 @@
-//! `punch doctor` from outside: its object, its words, its exit codes.
+//! `punch doctor` on the command line: its JSON, its text, its exit codes.
 
 use punchlist_testkit::Backend;
 use rusqlite::Connection;
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, Ran};
 
-/// The report of a store with which nothing is wrong.
+/// The report of a sound store.
 pub(crate) fn clean(place: &Place) -> Value {
     let answer = place.punch(["doctor", "--json"]).answer();
     assert_eq!(answer["store"]["ok"], true, "{answer:#}");
     answer
 }
 
-/// The report of a sick one, and the names of the checks that failed.
+/// The report of a damaged store, and the names of the failed checks.
 pub(crate) fn sick(place: &Place) -> (Value, Vec<String>) {
     let ran = place.punch(["doctor", "--json"]).run();
     assert_eq!((ran.exit, ran.remarks().as_str()), (Some(1), ""), "{ran:?}");
@@ -57,7 +57,7 @@ fn a_sound_store_is_clean_on_postgres() {
 }
 
 #[test]
-fn a_row_changed_by_hand_is_found_and_said() {
+fn a_row_changed_by_hand_is_found_and_reported() {
     let place = Place::sqlite();
     let id = place.create("mine");
     let store = Connection::open(place.file()).unwrap();
@@ -72,7 +72,7 @@ fn a_row_changed_by_hand_is_found_and_said() {
     assert!(shown.stdout.ends_with("1 check failed; nothing was changed.\n"), "{shown:?}");
 }
 
-/// Issues are folded too, and whatever stands beside the fold (tokens, leases) is no difference.
+/// Issues are folded, too. Data outside the fold (tokens, leases) is not a difference.
 #[test]
 fn an_issue_changed_by_hand_is_found() {
     let place = Place::sqlite();
@@ -100,7 +100,7 @@ fn a_row_changed_by_hand_is_found_on_postgres() {
 }
 
 #[test]
-fn a_store_that_cannot_be_read_is_spoken_of() {
+fn a_store_that_cannot_be_read_is_reported() {
     let place = Place::sqlite();
     std::fs::write(place.file(), "Dear diary,\n".repeat(1_000)).unwrap();
     assert_eq!(sick(&place).1, ["present", "permissions"]);
@@ -108,7 +108,7 @@ fn a_store_that_cannot_be_read_is_spoken_of() {
     let ran = nowhere.run();
     assert_eq!(ran.exit, Some(1));
     assert!(ran.stdout.contains("refused") && !ran.stdout.contains("s3cret"), "{ran:?}");
-    // Where nothing is yet, nothing is wrong, and nothing is made.
+    // If there is no store yet, nothing is wrong, and nothing is created.
     let fresh = Place::sqlite();
     clean(&fresh);
     assert!(!fresh.file().exists());

@@ -1,4 +1,4 @@
-//! What is overdue in a mission waits in the inbox, and is answered there (M-76, M-77).
+//! Overdue items of a mission are in the inbox, and are answered there (M-76, M-77).
 
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
@@ -64,14 +64,14 @@ fn an_escalation_is_shown_and_answered_by_flags(backend: Backend) {
     assert_eq!(desk.punch(&["inbox"]).said(), "Nothing is waiting for you.\n");
 }
 
-/// Who runs the tests decides what the operator is called.
+/// The operator's name depends on the user who runs the tests, so it is replaced.
 fn stable(text: &str) -> String {
     let start = text.find("asked by ").unwrap();
     let end = text.find("\n  TODO").unwrap();
     format!("{}{}", &text[..start], &text[end..])
 }
 
-/// At a terminal a wrong word is asked about again, and an empty line leaves it open.
+/// At a terminal an invalid answer is asked for again, and an empty line leaves the gate open.
 #[test]
 fn an_escalation_is_answered_at_a_terminal() {
     let desk = late(Backend::SqliteFile, &["Write it down"]);
@@ -93,7 +93,7 @@ fn an_escalation_is_answered_at_a_terminal() {
     assert_eq!(todo(&desk, "Write it down")["deadline"], "2026-11-01");
 }
 
-/// The short ways are for escalations alone.
+/// The short forms are only for escalations.
 #[test]
 fn another_question_takes_no_date() {
     let desk = Desk::new(Backend::SqliteFile);

@@ -6,7 +6,7 @@ use crate::support::{Place, Punch};
 
 const SESSION: &str = "first";
 
-/// A person's terminal of some width, and the ids that were seen in it.
+/// A person's terminal of a given width, and the ids seen in it.
 struct Desk {
     place: Place,
     columns: u16,
@@ -23,13 +23,13 @@ impl Desk {
         self.place.punch(words.iter().copied())
     }
 
-    /// Types a command and looks at the screen.
+    /// Types a command and records the screen.
     fn types(&mut self, words: &[&str], typed: &str) {
         let punch = self.punch(words).words(["--no-color"]).stdin(typed);
         let ran = punch.on_terminal_of(self.columns);
         assert_eq!(ran.exit, Some(0), "{}\n{ran:?}", punch.shown());
         let screen = ran.stdout.replace('\r', "");
-        // A terminal may echo what is typed before the command reads it.
+        // A terminal may echo the input before the command reads it.
         let is_echo = |line: &&str| !typed.is_empty() && typed.lines().any(|typed| typed == *line);
         let seen: Vec<&str> = screen
             .lines()
@@ -37,7 +37,7 @@ impl Desk {
             .map(str::trim_end)
             .skip_while(is_echo)
             .collect();
-        // Where something is typed, question and answer stand in one line.
+        // If something is typed, question and answer are on one line.
         for line in seen.iter().filter(|_| typed.is_empty()) {
             let width = unicode_width::UnicodeWidthStr::width(*line);
             assert!(width <= usize::from(self.columns), "{width} columns: {line}");
@@ -56,7 +56,7 @@ impl Desk {
         answer
     }
 
-    /// The screens with stable names in the place of short ids.
+    /// The screens, with stable names instead of short ids.
     fn seen(&self) -> String {
         let names = self.ids.iter().enumerate();
         names.fold(self.screens.clone(), |text, (n, id)| {
@@ -102,11 +102,11 @@ fn first_hour(columns: u16) -> String {
 }
 
 #[test]
-fn first_hour_at_a_hundred_columns_is_as_accepted() {
+fn the_first_hour_at_a_hundred_columns_matches_its_golden() {
     insta::assert_snapshot!("first_hour_100", first_hour(100));
 }
 
 #[test]
-fn first_hour_at_sixty_columns_is_as_accepted() {
+fn the_first_hour_at_sixty_columns_matches_its_golden() {
     insta::assert_snapshot!("first_hour_60", first_hour(60));
 }

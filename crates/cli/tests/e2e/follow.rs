@@ -1,4 +1,4 @@
-//! `punch log -f` and `punch wait`: other processes write, and it is seen (P-23).
+//! `punch log -f` and `punch wait` show the writes of other processes (P-23).
 
 use std::io::{BufRead, BufReader};
 use std::time::{Duration, Instant};
@@ -38,14 +38,14 @@ fn the_log_is_followed_on_postgres() {
     the_log_is_followed(Backend::Postgres);
 }
 
-/// How late a write may be shown: half of the writes are no later.
+/// The longest median delay until a write is shown.
 const SOON: Duration = Duration::from_millis(250);
 /// How many writes are timed.
 const TIMED: usize = 9;
 
-/// P-15, P-23: what another process wrote is shown soon. Counted from the end of that process: what
-/// it takes to start one is not what is measured. The median, for a machine that is busy with other
-/// tests holds up one or the other.
+/// P-15, P-23: a write of another process is shown soon. The delay is measured from the end of that
+/// process, so that its start does not count. The median is used, because other tests on a busy
+/// machine delay some writes.
 fn a_write_is_shown_soon(backend: Backend) {
     let place = Place::new(backend);
     place.create("before");
@@ -77,7 +77,7 @@ fn a_write_is_shown_soon_on_postgres() {
 }
 
 #[test]
-fn following_shows_words_to_people_and_ends_with_its_reader() {
+fn following_shows_text_to_people_and_ends_with_its_reader() {
     let place = Place::sqlite();
     let mut child = place.punch(["log", "--follow", "--after", "0"]).spawn();
     let mut out = BufReader::new(child.stdout.take().unwrap());
@@ -85,7 +85,7 @@ fn following_shows_words_to_people_and_ends_with_its_reader() {
     let mut line = String::new();
     out.read_line(&mut line).unwrap();
     assert!(line.contains("project opened"), "{line}");
-    // The reader goes away while nothing is written: it is noticed all the same.
+    // If the reader goes away while nothing is written, that is noticed, too.
     drop(out);
     let deadline = Instant::now() + Duration::from_secs(20);
     let code = loop {
@@ -119,7 +119,7 @@ fn waiting_ends_with_what_happened(backend: Backend) {
     assert_eq!(answer["events"][0]["data"]["todo"]["title"], "after");
     assert_eq!(answer["cursor"], answer["events"][0]["seq"]);
 
-    // What is there already needs no waiting; other types are passed over.
+    // An existing event needs no waiting; other types are skipped.
     assert_eq!(wait.answer()["events"][0]["data"]["todo"]["title"], "after");
     let closes = wait.words(["--types", "todo_completed,todo_cancelled"]);
     let waiting = closes.spawn();
@@ -131,12 +131,12 @@ fn waiting_ends_with_what_happened(backend: Backend) {
 }
 
 #[test]
-fn waiting_ends_with_what_happened_on_sqlite() {
+fn waiting_ends_with_the_matching_event_on_sqlite() {
     waiting_ends_with_what_happened(Backend::SqliteFile);
 }
 
 #[test]
-fn waiting_ends_with_what_happened_on_postgres() {
+fn waiting_ends_with_the_matching_event_on_postgres() {
     waiting_ends_with_what_happened(Backend::Postgres);
 }
 

@@ -1,11 +1,12 @@
-//! What people see: the whole help as one golden, versions, and who prints what where.
+//! The output for people: the whole help as one golden, versions, and which output goes to which
+//! stream.
 
 use punchlist_testkit::Backend;
 use serde_json::json;
 
 use crate::support::{Place, Punch};
 
-/// Runs it and takes its words: exit 0, nothing but notes on stderr.
+/// Runs it and returns its text: exit 0, only notes on stderr.
 fn words(punch: &Punch) -> String {
     let ran = punch.run();
     assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""), "{}", punch.shown());
@@ -37,7 +38,7 @@ fn listed(help: &str) -> Vec<String> {
 fn walk(place: &Place, path: &[String], help: &mut String) {
     let words_of_it = [path, &["--help".to_owned()]].concat();
     let text = words(&place.bare(words_of_it.iter().map(String::as_str)));
-    // The flags that every command has stand in the first help often enough.
+    // The flags that every command has are only in the first help.
     let own = text.split("\nIdentity and context:").next().unwrap();
     let shown = if path.is_empty() { &text } else { own };
     help.push_str(&format!("$ punch {}\n{shown}\n", words_of_it.join(" ")));
@@ -47,7 +48,7 @@ fn walk(place: &Place, path: &[String], help: &mut String) {
 }
 
 #[test]
-fn the_whole_help_is_as_accepted() {
+fn the_whole_help_matches_its_golden() {
     let place = Place::sqlite();
     assert_eq!(words(&place.bare(["-h"])), words(&place.bare(["--help"])));
     let mut help = String::new();
@@ -74,7 +75,7 @@ fn no_command_shows_what_matters_now() {
 }
 
 #[test]
-fn help_and_lists_make_no_store() {
+fn help_and_lists_create_no_store() {
     let place = Place::sqlite();
     for line in [
         "--help",
@@ -114,19 +115,19 @@ fn answers_for_people_are_words_without_colour_in_a_pipe() {
 }
 
 #[test]
-fn quiet_says_nothing_on_success_and_json_says_it_all() {
+fn quiet_prints_nothing_on_success_and_json_prints_everything() {
     let place = Place::sqlite();
     let create = ["call", "create_todo", r#"{"items":[{"title":"a"}]}"#];
     let turn = ["--conversation", "c1", "--turn", "t1"];
     let quiet = place.punch(create).words(turn).words(["--quiet"]);
     let ran = quiet.clone().without_env("PUNCHLIST_NOW").run();
     assert_eq!((ran.exit, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", ""));
-    // A failure is said all the same.
+    // A failure is still printed.
     let ran = place.punch(["call", "list_todo", "-q"]).run();
     assert_eq!((ran.exit, ran.stdout.as_str()), (Some(2), ""));
     assert!(ran.remarks().starts_with("error [missing_context]: "), "{ran:?}");
     assert_eq!(quiet.words(["--json"]).answer()["totalPending"], 2);
-    // The clock that was set is a note, not an answer.
+    // The overridden clock is a note, not part of the answer.
     let ran = place.call("list_todo", &json!({})).run();
     let note =
         "note: the clock of this process stands at 2026-11-15T08:00:00.000000Z (PUNCHLIST_NOW)\n";
@@ -134,7 +135,7 @@ fn quiet_says_nothing_on_success_and_json_says_it_all() {
 }
 
 #[test]
-fn flags_go_before_the_environment() {
+fn flags_take_precedence_over_the_environment() {
     let (place, other) = (Place::sqlite(), Place::new(Backend::SqliteFile));
     let status = |punch: Punch| punch.answer()["project"].clone();
     let named = place.bare(["status", "--json"]).env("PUNCHLIST_DB", place.db());
@@ -147,7 +148,7 @@ fn flags_go_before_the_environment() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_reader_that_goes_away_is_not_a_failure() {
     let place = Place::sqlite();
     let mut child = place.bare(["authority"]).spawn();
     drop(child.stdin.take());
@@ -157,7 +158,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!(String::from_utf8(output.stderr).unwrap().matches("error").count(), 0);
 }
 
-/// P-33: compact text for agents, beside `--json` for programs and words for people.
+/// P-33: compact text for agents, besides `--json` for programs and text for people.
 #[test]
 fn compact_text_is_a_format_of_its_own() {
     let place = Place::sqlite();

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::support::Place;
 
-/// The same key with the same input has one effect, whoever runs the process.
+/// The same key with the same input has one effect, in any process.
 fn keys_are_honoured(backend: Backend) {
     let place = Place::new(backend);
     let call = |turn, operation, input: &str, key| {
@@ -14,7 +14,7 @@ fn keys_are_honoured(backend: Backend) {
     let create = r#"{"items":[{"title":"once","context":"c","order":3}]}"#;
     let first = call("t1", "create_todo", create, "k1").answer();
     let reordered = r#"{ "items": [ { "order": 3, "context": "c", "title": "once" } ] }"#;
-    // T-19: what is dropped makes no other request.
+    // T-19: dropped context does not make it another request.
     let chatty = r#"{"items":[{"title":"once","context":"c","order":3}],"turnId":"t9"}"#;
     for same in [create, reordered, chatty] {
         assert_eq!(call("t1", "create_todo", same, "k1").answer(), first, "{same}");

@@ -1,4 +1,4 @@
-//! Who a process is, and every way we know to be somebody else: none of them works.
+//! Who a process is, and every known way to pose as somebody else: none of them works.
 //!
 //! `script` (util-linux) gives a command a pseudo-terminal, the way an agent would.
 
@@ -24,7 +24,7 @@ fn token_new(place: &Place, role: &str) -> Punch {
     place.punch(["token", "new", "--role", role, "--json"])
 }
 
-/// An operator's token on a fresh store, and the secret of it.
+/// The secret of an operator's token on a new store.
 pub(crate) fn first_operator(place: &Place) -> String {
     let made = token_new(place, "operator").answer();
     made["token"].as_str().unwrap().to_owned()
@@ -45,7 +45,7 @@ fn a_person_at_a_terminal_is_the_operator_and_an_agent_with_one_is_not() {
     }
     assert_eq!(role(&status().words(["--agent", "coder"])), "root");
     assert_eq!(role(&status().words(["--agent", "coder.subagents.x"])), "worker");
-    // With --as an operator carries any role.
+    // With --as, an operator can take any role.
     assert_eq!(role(&status().words(["--as", "lead"])), "lead");
 }
 
@@ -69,10 +69,10 @@ fn a_file_in_the_project_grants_nothing() {
 
 fn the_bootstrap_is_open_once(backend: Backend) {
     let place = Place::new(backend);
-    // Not for another role, and the refusal leaves it open.
+    // Not for another role; after that refusal the bootstrap is still open.
     assert_eq!(token_new(&place, "lead").refusal(4)["code"], "not_permitted");
     let secret = first_operator(&place);
-    // On a server the first operator's token closes the store to those who bring none.
+    // On a server, the first operator's token closes the store to callers without a token.
     let code = if backend == Backend::Postgres { "token_required" } else { "not_permitted" };
     assert_eq!(token_new(&place, "operator").refusal(4)["code"], code);
     assert_eq!(with(place.punch(["status", "--json"]), &secret).answer()["role"], "operator");
@@ -128,7 +128,7 @@ fn a_stolen_token_is_worth_nothing_once_it_is_revoked() {
     }
 }
 
-/// P-28: the secret goes straight into a file for its owner alone.
+/// P-28: the secret is written directly to a file that only its owner can read.
 #[cfg(unix)]
 #[test]
 fn a_secret_can_go_straight_into_a_file() {
@@ -141,13 +141,13 @@ fn a_secret_can_go_straight_into_a_file() {
     assert!(!made.to_string().contains(secret.trim()));
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(with(place.punch(["status", "--json"]), &secret).answer()["role"], "operator");
-    // A file that is there is not written over, and no token is made for nothing.
+    // An existing file is not overwritten, and no token is created in vain.
     let again = with(token_new(&place, "lead").words(words), &secret).refusal(3);
     assert_eq!(again["code"], "io");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), secret);
     let list = with(place.punch(["token", "list", "--json"]), &secret).answer();
     assert_eq!(list["tokens"].as_array().unwrap().len(), 1);
-    // Nor is a file left behind when the token is refused.
+    // No file is left behind when the token is refused.
     let other = place.home().join("other");
     let words = ["--secret-file", other.to_str().unwrap()];
     token_new(&place, "lead").words(words).refusal(4);
@@ -164,7 +164,7 @@ fn a_narrowed_token_says_what_it_is_missing() {
     let refused = with(place.call("list_todo", &json!({})), secret).refusal(4);
     let said = (&refused["code"], &refused["missing"]);
     assert_eq!(said, (&json!("out_of_reach"), &json!("project `test`")));
-    // On `token new` the flag narrows the token: it is no word about the caller.
+    // On `token new` the flag narrows the new token; it does not describe the caller.
     let words = ["token", "new", "--role", "owner", "--agent", "o", "--mission", "m", "--json"];
     let words = place.punch(words).words(["--only-project", "elsewhere"]);
     let id = with(words, &operator).answer()["id"].clone();
@@ -174,7 +174,7 @@ fn a_narrowed_token_says_what_it_is_missing() {
     assert_eq!((&row["agent"], &row["createdBy"]), (&json!("o"), &json!("operator:primary")));
 }
 
-/// A backup brings its own tokens and its own operator: whoever may put one there may do anything.
+/// A backup contains its own tokens and operator, so a caller that may restore one may do anything.
 #[test]
 fn an_agent_cannot_put_a_store_of_its_own_in_place_of_the_operators() {
     let (place, forged) = (Place::sqlite(), Place::sqlite());
@@ -184,7 +184,7 @@ fn an_agent_cannot_put_a_store_of_its_own_in_place_of_the_operators() {
     let narrow = narrow.answer()["token"].as_str().unwrap().to_owned();
     let lead = with(token_new(&place, "lead"), &operator).answer();
     let lead = lead["token"].as_str().unwrap();
-    // In a store of its own an agent is whoever it wants to be.
+    // In its own store, an agent can take any role.
     let own = first_operator(&forged);
     let copy = place.home().join("forged");
     forged.punch(["backup", copy.to_str().unwrap(), "--json"]).answer();
@@ -212,8 +212,8 @@ fn an_agent_cannot_put_a_store_of_its_own_in_place_of_the_operators() {
     assert_eq!(after["role"], "operator", "what was put there is there, with its tokens");
 }
 
-/// Where there is nothing to lose a restore needs nobody's leave; and a store that is too damaged
-/// to know its tokens is put right at a terminal.
+/// If there is no store, nothing can be lost, so anybody may restore. A store that is too damaged
+/// to know its tokens is restored at a terminal.
 #[test]
 fn a_restore_is_free_where_there_is_no_store_and_the_terminals_where_it_is_damaged() {
     let place = Place::sqlite();

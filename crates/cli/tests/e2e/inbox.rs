@@ -1,4 +1,4 @@
-//! `punch inbox`: what waits for a person, and how it is answered, at a terminal and in scripts.
+//! `punch inbox`: what waits for a person, and how it is answered at a terminal and in scripts.
 
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::support::{Place, Punch, Ran};
 
-/// What the host calls the session of the desk.
+/// The host's id of the session.
 const SESSION: &str = "fix-it";
 
 /// An issue with two criteria, both claimed, one with evidence, in a session.
@@ -51,7 +51,7 @@ impl Desk {
         self.agent(&["call", operation, &input.to_string(), "--json"]).answer()
     }
 
-    /// Asks for sign-off; gives the gate's id.
+    /// Asks for sign-off. Returns the gate's id.
     fn sign_off(&self) -> String {
         id(&self.call("checkpoint", &json!({ "reason": "criteria met, requesting sign-off" })))
     }
@@ -144,7 +144,7 @@ Form on issue #1, asked by root:primary 30 min ago
     assert_eq!(others, "Nothing is waiting for you.\n");
     let nowhere = desk.operator(&["inbox", "--session", "nope", "--json"]).refusal(1);
     assert_eq!(nowhere["code"], "unknown_session");
-    // Where the caller is says nothing about what it asks for.
+    // The caller's session does not filter its inbox.
     let all = desk.operator(&["inbox"]).env("PUNCHLIST_SESSION", "nope");
     assert_eq!(all.said().matches("punch inbox answer ").count(), 3);
     let one = desk.operator(&["inbox", "--limit", "1"]).said();
@@ -153,12 +153,12 @@ Form on issue #1, asked by root:primary 30 min ago
 }
 
 #[test]
-fn what_waits_is_shown_with_all_that_is_needed_to_judge_it_on_sqlite() {
+fn each_gate_is_shown_with_everything_needed_to_decide_on_sqlite() {
     what_waits_is_shown_with_all_that_is_needed_to_judge_it(Backend::SqliteFile);
 }
 
 #[test]
-fn what_waits_is_shown_with_all_that_is_needed_to_judge_it_on_postgres() {
+fn each_gate_is_shown_with_everything_needed_to_decide_on_postgres() {
     what_waits_is_shown_with_all_that_is_needed_to_judge_it(Backend::Postgres);
 }
 
@@ -171,7 +171,7 @@ fn scripts_answer_with_flags() {
     let expected = "Refused the sign-off on issue #1; root:primary gets your answer.\n  \
                     to be met: A test covers it\n";
     assert_eq!(refused, expected);
-    // Words are words: the option of that name, not a number.
+    // A text is the option of that name, not a number.
     let ask = desk.ask();
     let resumed = desk.operator(&["inbox", "answer", "--resume", "--response", "8443"]).said();
     assert_eq!(resumed, "Answered the question on issue #1; root:primary goes on.\n");
@@ -192,14 +192,14 @@ fn scripts_answer_with_flags() {
 }
 
 #[test]
-fn a_gate_is_named_by_as_much_of_its_id_as_only_it_has() {
+fn a_gate_is_named_by_a_unique_part_of_its_id() {
     let desk = Desk::new(Backend::SqliteFile);
     let (first, second) = (desk.sign_off(), desk.ask());
     let code = |words: &[&str], exit: i32| {
         desk.operator(words).words(["--json"]).refusal(exit)["code"].as_str().unwrap().to_owned()
     };
     assert_eq!(code(&["inbox", "answer", "0", "--resume"], 1), "unknown_gate");
-    // A part that both texts have.
+    // A part that is in both texts.
     assert_eq!(code(&["inbox", "answer", "i", "--resume"], 1), "ambiguous_text");
     assert_eq!(code(&["inbox", "answer", "nope", "--resume"], 1), "unknown_gate");
     assert_eq!(code(&["inbox", "answer", " ", "--resume"], 1), "unknown_gate");
@@ -255,7 +255,7 @@ fn a_person_signs_off_at_a_terminal() {
     );
     assert_eq!(answered["criteria"][0]["status"], "completed");
     assert_eq!(answered["criteria"][1]["notes"], json!(["Not enough"]));
-    // Answered is answered; nothing is asked first.
+    // The gate is already answered, so nothing is asked.
     let again = desk.typing(&["inbox", "answer", &gate], "y\n\n");
     assert_eq!(again.exit, Some(1), "{again:?}");
     assert!(again.stdout.contains("[already_answered]"), "{again:?}");
@@ -274,13 +274,14 @@ fn a_person_answers_questions_and_forms_at_a_terminal() {
     let desk = Desk::new(Backend::SqliteFile);
     let ask = desk.ask();
     let form = id(&desk.call("form", &form()));
-    // Two wait: which one is asked first. The second option, by its number.
+    // Two gates wait, so the first question is which one. Then the second option, by its number.
     let ran = desk.typing(&["inbox", "answer"], "9\n");
     assert!(ran.stdout.ends_with("They stay open.\r\n"), "{ran:?}");
     let ran = desk.typing(&["inbox", "answer", &ask], "2\n");
     assert_eq!(ran.exit, Some(0), "{ran:?}");
     assert_eq!(desk.gate(&ask)["response"], "8443");
-    // Wrong ones are asked for again; an empty line takes the default, or leaves it out.
+    // Invalid answers are asked for again; an empty line takes the default, or leaves the field
+    // out.
     let typed = "y\nmars\n1\n\nmany\n12\n4\n\n\n";
     let ran = desk.typing(&["inbox", "answer"], typed);
     assert_eq!(ran.exit, Some(0), "{ran:?}");
@@ -301,9 +302,9 @@ fn a_person_answers_questions_and_forms_at_a_terminal() {
     assert_eq!((&gate["state"], &gate["response"]), (&json!("refused"), &json!("I do not know")));
 }
 
-/// A person who stops in the middle has said nothing.
+/// A person who stops in the middle has answered nothing.
 #[test]
-fn an_answer_that_breaks_off_is_none() {
+fn an_interrupted_answer_does_not_count() {
     let desk = Desk::new(Backend::SqliteFile);
     let form = id(&desk.call("form", &form()));
     for typed in ["", "y\n", "y\n1\n\n\n", "y\n1\n\n\n\nn\n"] {
@@ -314,7 +315,7 @@ fn an_answer_that_breaks_off_is_none() {
     }
 }
 
-/// P-32: a step that waits for its reviewer is shown with its id, and judged by it or by its text.
+/// P-32: a step that waits for its reviewer is shown with its id, and judged by its id or its text.
 #[test]
 fn a_claimed_step_is_judged_from_the_inbox() {
     let desk = Desk::new(Backend::SqliteFile);
@@ -342,7 +343,7 @@ fn a_claimed_step_is_judged_from_the_inbox() {
     assert_eq!(by_text["todo"]["title"], "Ship it");
 }
 
-/// A granted sign-off stands in the issue's history.
+/// A granted sign-off is in the issue's history.
 #[test]
 fn a_granted_sign_off_is_in_the_history() {
     let desk = Desk::new(Backend::SqliteFile);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::party::Party;
 use crate::support::Place;
 
-/// Calls `todo` and gives its items in short.
+/// Calls `todo` and returns its items in short.
 fn todo(party: &Party, input: Value) -> Vec<String> {
     let answer = party.call("todo", input);
     let line = |item: &Value| {
@@ -19,7 +19,7 @@ fn todo(party: &Party, input: Value) -> Vec<String> {
     answer["items"].as_array().unwrap().iter().map(line).collect()
 }
 
-/// K-7, K-35, K-36, K-39, K-49, K-5, P-7 from the outside, on both databases.
+/// K-7, K-35, K-36, K-39, K-49, K-5, P-7 through the binary, on both databases.
 fn an_issue_lives_over_mcp(backend: Backend) {
     let place = Place::new(backend);
     let secret = &place.operator();
@@ -65,7 +65,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
     );
     todo(&root, json!({ "action": "done", "content": "Read the code" }));
 
-    // A worker proposes in its return; the root takes it in.
+    // A worker proposes items in its report; the root accepts them.
     let order = json!({ "type": "researcher", "mission": "Why does log in fail?", "async": true });
     let delegation = root.call("delegate", order)["delegationId"].clone();
     let worker = Party::new(&place, &["--agent", "primary.subagents.researcher"], None);
@@ -91,7 +91,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
     assert_eq!(origin("Set SameSite"), "primary.subagents.researcher");
     assert_eq!(origin("Patch it"), "primary");
 
-    // Worked, claimed, asked.
+    // Work is done and claimed, and sign-off is requested.
     for text in ["Set SameSite", "Clear old cookies", "Patch it"] {
         todo(&root, json!({ "action": "done", "content": text }));
     }
@@ -112,7 +112,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
     let answer = json!({ "gateId": asked["gateId"], "decision": "resume" });
     assert_eq!(root.refused("gate_answer", answer), "not_permitted", "not even by name");
 
-    // Refused, reworked.
+    // Sign-off is refused, and the work is redone.
     let inbox = operator.call("gate_list", json!({ "state": "open" }));
     assert_eq!(inbox["gates"][0]["criteria"][1]["claim"]["evidence"], json!(["test:login"]));
     let refuse = json!({
@@ -133,7 +133,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
     });
     todo(&root, done);
 
-    // Signed off, and only then resolved.
+    // After sign-off, and only then, the issue is resolved.
     let again = root.call("checkpoint", reason);
     assert_ne!(again["gateId"], asked["gateId"]);
     assert_eq!(root.refused("issue", resolve.clone()), "not_permitted");
@@ -145,7 +145,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
     root.call("session_end", json!({}));
     root.end();
 
-    // The next session sees the record.
+    // The next session sees the history.
     let start = json!({ "externalId": "next-day" });
     let next = Party::new(&place, &["--session", "next-day"], None);
     next.call("session_start", start);

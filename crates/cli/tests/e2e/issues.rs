@@ -1,6 +1,6 @@
-//! `punch issue`: the commands the catalogue makes, as an agent gives them.
+//! `punch issue`: the commands generated from the catalogue, as an agent uses them.
 //!
-//! The operator needs a terminal or a token; what only the operator may is tested in `ops`.
+//! The operator needs a terminal or a token; the rights of the operator are tested in `ops`.
 
 use punchlist_testkit::Backend;
 use serde_json::json;
@@ -13,7 +13,7 @@ fn words(place: &Place, line: &[&str]) -> String {
     ran.stdout
 }
 
-/// Each step is a process of its own, so that every answer comes from the store alone.
+/// Each step is a separate process, so that every answer comes only from the store.
 fn an_issue_lives_over_its_commands(backend: Backend) {
     let place = Place::new(backend);
     let new = ["issue", "new", "Log in fails", "--body=- white page", "--json"];
@@ -56,7 +56,7 @@ fn an_issue_lives_over_its_commands_on_postgres() {
 }
 
 #[test]
-fn what_people_read_is_short_and_names_the_number() {
+fn the_text_for_people_is_short_and_contains_the_number() {
     let place = Place::sqlite();
     assert_eq!(
         words(&place, &["issue", "list"]),

@@ -1,7 +1,7 @@
-//! The whole life of a turn's plan as a script: what is asked, and the exact answer.
+//! The whole life of a turn's plan as a script: each call and its exact answer.
 //!
-//! Every surface plays the same script, so that they cannot differ. Ids stand as `<id n>`, in the
-//! order in which they were first seen.
+//! Every surface plays the same script, so that they cannot differ. Ids are written as `<id n>`, in
+//! the order of their first appearance.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ pub(crate) struct Step {
     pub(crate) answer: Value,
 }
 
-/// Plays the script on a surface, which gets a step with the real ids in it.
+/// Plays the script on a surface, which gets each step with the real ids.
 pub(crate) fn play(mut call: impl FnMut(&Step) -> Value) {
     let mut names = Names::default();
     for (number, mut step) in script().into_iter().enumerate() {
@@ -44,7 +44,7 @@ fn summary(pending: u64, completed: u64, cancelled: u64) -> Value {
     })
 }
 
-/// An item as `list_todo` shows it: the fields that differ over those that do not.
+/// An item as `list_todo` shows it: these fields over the defaults.
 fn item(id: u64, title: &str, priority: i64, fields: &Value) -> Value {
     let mut item = json!({
         "id": format!("<id {id}>"), "title": title, "context": "", "completionCriteria": "",
@@ -70,9 +70,9 @@ fn measure(fields: &Value) -> Value {
 
 fn planning() -> Vec<Step> {
     vec![
-        // Looking at a turn nobody planned shows nothing and makes nothing.
+        // Reading a turn without a plan shows nothing and creates nothing.
         step("t1", "list_todo", json!({}), json!({ "items": [], "summary": summary(0, 0, 0) })),
-        // T-9, T-10: a batch, every field, the order echoed as it was given.
+        // T-9, T-10: a batch with every field; the order is returned as it was given.
         step(
             "t1",
             "create_todo",
@@ -91,7 +91,7 @@ fn planning() -> Vec<Step> {
                 { "id": "<id 3>", "title": "Ask what hurts", "order": 1 },
             ], "totalPending": 3 }),
         ),
-        // T-11: a second batch goes on after the last one.
+        // T-11: a second batch continues after the last item.
         step(
             "t1",
             "create_todo",
@@ -101,7 +101,7 @@ fn planning() -> Vec<Step> {
                 "totalPending": 4,
             }),
         ),
-        // T-12: one bad item, and none of the batch is made (the next answer shows it).
+        // T-12: if one item is bad, none of the batch is created (the next answer shows it).
         step(
             "t1",
             "create_todo",
@@ -111,8 +111,8 @@ fn planning() -> Vec<Step> {
                 "hint": "give `items[1].title`", "path": "items[1].title",
             }}),
         ),
-        // T-5, T-6, T-14, T-15, X-2: every field, by priority, which is the order less one; no
-        // agentType is null, which is the supervisor itself.
+        // T-5, T-6, T-14, T-15, X-2: every field, sorted by priority, which is the order minus one.
+        // A null agentType means the supervisor itself.
         step(
             "t1",
             "list_todo",
@@ -134,7 +134,7 @@ fn draining() -> Vec<Step> {
     let dropped =
         json!({ "status": "cancelled", "outcome": "Nobody reads it", "completedAt": NOW });
     vec![
-        // T-16, T-17: completed unless said otherwise.
+        // T-16, T-17: completed by default.
         step(
             "t1",
             "complete_todo",
@@ -144,7 +144,7 @@ fn draining() -> Vec<Step> {
                 "outcome": "The tests", "completedAt": NOW, "remaining": 3,
             }),
         ),
-        // T-16, T-36: a cancellation has its outcome too.
+        // T-16, T-36: a cancellation has an outcome, too.
         step(
             "t1",
             "complete_todo",
@@ -154,7 +154,7 @@ fn draining() -> Vec<Step> {
                 "outcome": "Nobody reads it", "completedAt": NOW, "remaining": 2,
             }),
         ),
-        // T-18: settled is final.
+        // T-18: a settled item stays settled.
         step(
             "t1",
             "complete_todo",
@@ -167,7 +167,7 @@ fn draining() -> Vec<Step> {
                 "settledAt": NOW, "outcome": "The tests",
             }}),
         ),
-        // T-13, T-14: what remains by default, and counts over the whole turn.
+        // T-13, T-14: open items by default, and counts over the whole turn.
         step(
             "t1",
             "list_todo",
@@ -200,7 +200,7 @@ fn draining() -> Vec<Step> {
             json!({ "status": "cancelled" }),
             json!({ "items": [item(4, "Send it", 3, &dropped)], "summary": summary(2, 1, 1) }),
         ),
-        // T-4, T-32, T-36: nothing is deleted, and what is open stays open.
+        // T-4, T-32, T-36: nothing is deleted, and open items stay open.
         step(
             "t1",
             "list_todo",
@@ -218,7 +218,7 @@ fn draining() -> Vec<Step> {
 fn other_turns() -> Vec<Step> {
     let out_of_reach = "call list_todo for the ids of this turn; other turns are out of reach";
     vec![
-        // T-33: the next turn starts with nothing of the last one.
+        // T-33: the next turn starts empty.
         step(
             "t2",
             "list_todo",
@@ -233,7 +233,7 @@ fn other_turns() -> Vec<Step> {
                 "created": [{ "id": "<id 5>", "title": "Go on", "order": 1 }], "totalPending": 1,
             }),
         ),
-        // T-18: an item of another turn is out of reach, and so is one that never was.
+        // T-18: an item of another turn is out of reach, like one that never existed.
         step(
             "t2",
             "complete_todo",
@@ -252,7 +252,7 @@ fn other_turns() -> Vec<Step> {
                 "hint": out_of_reach, "todoId": "nonsense", "list": "turn",
             }}),
         ),
-        // T-19: what a model says about its turn is dropped and never used.
+        // T-19: a turn that a model names is dropped and never used.
         step(
             "t2",
             "complete_todo",
@@ -265,7 +265,7 @@ fn other_turns() -> Vec<Step> {
                 "completedAt": NOW, "remaining": 0,
             }),
         ),
-        // T-32, T-33: the first turn is as it was left.
+        // T-32, T-33: the first turn is unchanged.
         step(
             "t1",
             "list_todo",

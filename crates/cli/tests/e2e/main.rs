@@ -1,8 +1,8 @@
 //! The end-to-end tests of `punch`: the real binary, real processes, real databases.
 //!
-//! One binary for all of them. What a rule decides is tested where the rule lives; here it is
-//! shown to reach the outside. PostgreSQL is never skipped: run `cargo xtask test`, or
-//! `cargo xtask with-postgres cargo nextest run -p punchlist-cli`.
+//! One binary for all of them. A rule is tested in the crate that defines it; these tests show that
+//! it takes effect outside. PostgreSQL is never skipped: run `cargo xtask test`, or `cargo xtask
+//! with-postgres cargo nextest run -p punchlist-cli`.
 
 #![expect(
     clippy::unwrap_used,

@@ -19,7 +19,7 @@ use crate::support::{Names, Place, Punch};
 const TURN_TOOLS: [&str; 3] = ["create_todo", "list_todo", "complete_todo"];
 const SESSION_TOOLS: [&str; 2] = ["todo_write", "todo_read"];
 
-/// How the two sides get to know each other.
+/// How a connection begins.
 #[derive(Clone, Copy, Debug)]
 enum Era {
     /// `initialize`, up to 2025-11-25.
@@ -28,7 +28,7 @@ enum Era {
     Discover,
 }
 
-/// A client with a server of its own.
+/// A client with its own server.
 pub(crate) struct Client {
     runtime: Runtime,
     service: RunningService<RoleClient, ()>,
@@ -65,7 +65,7 @@ impl Client {
         self.tools().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// A call with what the host says about it in `_meta`; the whole result.
+    /// A call with the host's `_meta`. Returns the whole result.
     fn result(&self, tool: &str, arguments: &Value, meta: &Value) -> Result<Value, ServiceError> {
         let fields = |value: &Value| -> Map<String, Value> { value.as_object().unwrap().clone() };
         let mut params = CallToolRequestParams::new(tool.to_owned());
@@ -75,21 +75,21 @@ impl Client {
         Ok(serde_json::to_value(result).unwrap())
     }
 
-    /// The structured content of an answer, which is no error.
+    /// The structured content of a successful result.
     pub(crate) fn answer(&self, tool: &str, arguments: &Value, meta: &Value) -> Value {
         let mut result = self.result(tool, arguments, meta).unwrap();
         assert_eq!(result["isError"], false, "{tool} {arguments}: {result}");
         result["structuredContent"].take()
     }
 
-    /// The error object of an answer that refuses.
+    /// The error object of a refusal.
     pub(crate) fn refusal(&self, tool: &str, arguments: &Value, meta: &Value) -> Value {
         let mut result = self.result(tool, arguments, meta).unwrap();
         assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
         result["structuredContent"]["error"].take()
     }
 
-    /// Closes the streams, and waits until the server has gone.
+    /// Closes the streams, and waits until the server has ended.
     pub(crate) fn end(self) {
         self.runtime.block_on(self.service.cancel()).unwrap();
     }
@@ -107,14 +107,14 @@ fn one(title: &str) -> Value {
     json!({ "items": [{ "title": title }] })
 }
 
-/// The titles a fresh process sees in a turn (P-15).
+/// The titles that a new process sees in a turn (P-15).
 fn titles(place: &Place, turn: &str) -> Vec<String> {
     let listed = place.call_in("c1", turn, "list_todo", "{}").answer();
     let items = listed["items"].as_array().unwrap();
     items.iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The same script as over `punch call`, answer by answer; each answer fits the tool's schema.
+/// The same script as over `punch call`, answer by answer; each answer matches the tool's schema.
 fn a_turn_lives_over_mcp(backend: Backend, era: Era) {
     let place = Place::new(backend);
     let client = Client::in_era(&server(&place, &["--profile", "turn"]), era);
@@ -140,8 +140,8 @@ fn a_turn_lives_over_mcp(backend: Backend, era: Era) {
     client.end();
 }
 
-/// Hosts check every structured answer, refusals too, against the schema the tool was listed
-/// with, and throw away what does not fit.
+/// Hosts check every structured answer, even refusals, against the listed schema, and discard what
+/// does not match.
 pub(crate) fn fits(tools: &[Value], name: &str, structured: &Value) {
     let tool = tools.iter().find(|tool| tool["name"] == name).unwrap();
     let schema: Validator = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
@@ -171,7 +171,7 @@ fn a_turn_lives_over_mcp_on_postgres_in_the_new_era() {
 }
 
 #[test]
-fn the_server_says_who_it_is() {
+fn the_server_identifies_itself() {
     let place = Place::sqlite();
     for era in [Era::Handshake, Era::Discover] {
         let client = Client::in_era(&server(&place, &[]), era);
@@ -187,7 +187,7 @@ fn the_server_says_who_it_is() {
 }
 
 #[test]
-fn the_turn_tools_are_listed_as_accepted() {
+fn the_turn_tools_match_their_golden() {
     let place = Place::sqlite();
     let client = Client::start(&server(&place, &["--profile", "turn"]));
     let tools = client.tools();
@@ -239,7 +239,7 @@ fn the_default_tools_of_a_role_are_cheap() {
 fn a_profile_trims_the_list_and_not_the_authority() {
     let place = Place::sqlite();
     let turn = [&TURN_TOOLS[..], &["delegate"]].concat();
-    // Everything the role may use: what nobody but the operator may is not among it.
+    // Everything the role may use; operations only for the operator are not included.
     let usable = CATALOGUE.iter().filter(|operation| operation.access.allows(Role::Root));
     let all: Vec<&str> = usable.map(|operation| operation.name).collect();
     assert!(all.contains(&"todo") && !all.contains(&"gate_answer"), "{all:?}");
@@ -257,8 +257,8 @@ fn a_profile_trims_the_list_and_not_the_authority() {
     }
 }
 
-/// The context comes from the flags, and from `_meta` before them; never from the arguments.
-fn the_context_is_the_hosts(backend: Backend) {
+/// The context comes from the flags; `_meta` overrides them. It never comes from the arguments.
+fn the_context_comes_from_the_host(backend: Backend) {
     let place = Place::new(backend);
     let client = Client::start(&server(&place, &["--conversation", "c1", "--turn", "flag"]));
     let create = |title: &str, meta: &Value| {
@@ -266,11 +266,11 @@ fn the_context_is_the_hosts(backend: Backend) {
         assert_eq!(answer["totalPending"], 1, "{title}");
     };
     create("by flag", &json!({}));
-    // T-7: the turn of a message is the one it names, else the message itself.
+    // T-7: the turn of a message is the one it names, otherwise the message itself.
     create("by turn", &json!({ "punchlist/turnId": "t2" }));
     create("by message", &json!({ "punchlist/messageId": "m1" }));
     create("by both", &json!({ "punchlist/turnId": "t3", "punchlist/messageId": "m2" }));
-    // T-19: a model that names another turn is not heard, wherever it says so.
+    // T-19: a turn that a model names is ignored, wherever it is.
     let arguments = json!({
         "items": [{ "title": "by model", "turnId": "t2", "conversationId": "c9" }],
         "turnId": "t2", "conversationId": "c9", "sessionId": "s9", "agentId": "a9",
@@ -290,13 +290,13 @@ fn the_context_is_the_hosts(backend: Backend) {
 }
 
 #[test]
-fn the_context_is_the_hosts_on_sqlite() {
-    the_context_is_the_hosts(Backend::SqliteFile);
+fn the_context_comes_from_the_host_on_sqlite() {
+    the_context_comes_from_the_host(Backend::SqliteFile);
 }
 
 #[test]
-fn the_context_is_the_hosts_on_postgres() {
-    the_context_is_the_hosts(Backend::Postgres);
+fn the_context_comes_from_the_host_on_postgres() {
+    the_context_comes_from_the_host(Backend::Postgres);
 }
 
 #[test]
@@ -308,13 +308,13 @@ fn a_missing_context_is_named() {
     assert_eq!(missing(json!({})), json!(["conversation", "turn"]));
     assert_eq!(missing(json!({ "punchlist/turnId": "t1" })), json!(["conversation"]));
     assert_eq!(missing(json!({ "punchlist/conversationId": "c1" })), json!(["turn"]));
-    // Only texts count, and only as the host's own names.
+    // Only strings count, and only under the host's own names.
     let odd = json!({ "punchlist/conversationId": 1, "punchlist/turnId": null, "turnId": "t1" });
     assert_eq!(missing(odd), json!(["conversation", "turn"]));
     client.end();
 }
 
-/// One effect for one key, whatever the order of the fields; another input is a conflict.
+/// One key has one effect, whatever the order of the fields; another input is a conflict.
 fn keys_are_honoured(backend: Backend) {
     let place = Place::new(backend);
     let client = Client::start(&server(&place, &["--conversation", "c1", "--turn", "t1"]));
@@ -328,7 +328,7 @@ fn keys_are_honoured(backend: Backend) {
         "hint": "use a new key for a new request", "idempotencyKey": "k1",
     });
     assert_eq!(conflict, expected);
-    // The same agent over another surface: still the same request.
+    // The same agent on another surface: still the same request.
     let again = place.call("create_todo", &one("once")).words(["--idempotency-key", "k1"]);
     assert_eq!(again.answer(), first);
     assert_eq!(titles(&place, "t1"), ["once"]);
@@ -345,7 +345,7 @@ fn idempotency_keys_are_honoured_on_postgres() {
     keys_are_honoured(Backend::Postgres);
 }
 
-/// What a host may write into `_meta` and no database keeps.
+/// Values that a host may write into `_meta` and that no database stores.
 fn odd_meta_is_refused(backend: Backend) {
     let place = Place::new(backend);
     let client = Client::start(&server(&place, &["--conversation", "c1", "--turn", "t1"]));
@@ -372,7 +372,7 @@ fn odd_meta_is_refused_on_postgres() {
     odd_meta_is_refused(Backend::Postgres);
 }
 
-/// A server does not remember who somebody was: a token is judged at every call.
+/// A server does not cache identities: a token is checked at every call.
 #[test]
 fn a_running_server_stops_answering_a_revoked_token() {
     let place = Place::sqlite();
@@ -442,12 +442,12 @@ fn a_tool_that_does_not_exist_is_a_protocol_error() {
             other => panic!("{name}: {other:?}"),
         }
     }
-    // The server goes on.
+    // The server continues to work.
     assert_eq!(client.answer("create_todo", &one("a"), &json!({}))["totalPending"], 1);
     client.end();
 }
 
-/// P-15: two servers on one store, and each sees at once what the other wrote.
+/// P-15: two servers on one store; each sees at once what the other has written.
 fn servers_see_each_other(backend: Backend) {
     let place = Place::new(backend);
     let start = || Client::start(&server(&place, &["--conversation", "c1", "--turn", "t1"]));

@@ -1,4 +1,4 @@
-//! `punch mcp` on the wire: the bytes, the end of the process, and what it does with noise.
+//! `punch mcp` on the wire: the bytes, the end of the process, and malformed input.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{PUNCH, Place, Punch};
 
-/// Longer than anything here takes; a test that waits for it has failed.
+/// Longer than anything here takes; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server and its pipes.
@@ -45,7 +45,7 @@ impl Wire {
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     }
 
-    /// Closes the input; gives the exit code and what was still on stdout.
+    /// Closes the input. Returns the exit code and the remaining stdout.
     fn close(mut self) -> (Option<i32>, String) {
         drop(self.stdin);
         let mut rest = String::new();
@@ -90,7 +90,7 @@ fn standard_output_carries_the_protocol_and_nothing_else() {
     for message in &messages {
         wire.send(message);
     }
-    // The host closes at once: what it asked before is answered all the same.
+    // The host closes at once; earlier requests are still answered.
     let (exit, text) = wire.close();
     assert_eq!(exit, Some(0));
     assert!(text.ends_with('\n'), "{text}");
@@ -141,7 +141,7 @@ fn an_idle_server_holds_no_transaction() {
     assert_eq!(wire.receive()["id"], 2);
     let other = Connection::open(place.file()).unwrap();
     other.busy_timeout(Duration::ZERO).unwrap();
-    // A checkpoint that empties the log waits for every reader; none is there to wait for.
+    // A checkpoint that empties the log waits for every reader, so there must be none.
     let busy: i64 =
         other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).unwrap();
     assert_eq!(busy, 0);
@@ -183,7 +183,7 @@ fn noise_does_not_kill_the_server() {
         wire.stdin.write_all(b"\n").unwrap();
     }
     wire.send(&call(9, "create_todo", &json!({ "items": [{ "title": "after the noise" }] })));
-    // Noise may be answered, with an error, but the call is answered as ever.
+    // Malformed input may be answered with an error, but the call is answered as usual.
     let answer = loop {
         let message = wire.receive();
         if message["id"] == 9 {

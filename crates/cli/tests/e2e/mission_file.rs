@@ -1,5 +1,5 @@
-//! `punch mission init` and what stands around a mission's file: two forms, faults that are
-//! pointed at, and commands that need no slug while there is one mission.
+//! `punch mission init` and mission files: two formats, errors with positions, and commands that
+//! need no slug if there is only one mission.
 
 use std::fs;
 
@@ -54,7 +54,7 @@ cron = "0 * * * *"
 name = "Docs"
 "#;
 
-/// A place with an operator who keeps files there.
+/// A place with an operator who has files there.
 pub(crate) struct Desk {
     pub(crate) place: Place,
     secret: String,
@@ -84,8 +84,9 @@ impl Desk {
     }
 }
 
-/// M-4: the limits of the file hold, and either form says the same mission, twice without a change.
-fn a_file_makes_a_mission_and_the_same_file_changes_nothing(backend: Backend) {
+/// M-4: the limits of the file apply. Both formats give the same mission, and the same file again
+/// changes nothing.
+fn a_file_creates_a_mission_and_the_same_file_changes_nothing(backend: Backend) {
     let desk = Desk::new(backend);
     desk.write("mission.json", MISSION_JSON);
     let made = desk.punch(&["mission", "init", "mission.json"]).said();
@@ -103,7 +104,7 @@ fn a_file_makes_a_mission_and_the_same_file_changes_nothing(backend: Backend) {
     let mission = &piped["mission"];
     assert_eq!(mission["todo"]["activeTodoLimit"], 2);
     assert_eq!(mission["todo"]["backlogTodoLimit"], 3);
-    // Collectors run where the project is, not where the mission was written down.
+    // Collectors run in the project's folder, not in the folder of the mission file.
     let collect = &mission["pillars"][0]["metrics"][0]["collect"];
     let home = fs::canonicalize(desk.place.home()).unwrap();
     assert_eq!(collect["directory"], home.to_str().unwrap());
@@ -115,9 +116,9 @@ fn a_file_makes_a_mission_and_the_same_file_changes_nothing(backend: Backend) {
     assert_eq!(status["counts"], expected);
 }
 
-/// Every fault of a file has a stable code, the place it stands at, and changes nothing.
+/// Every error in a file has a stable code and a position, and changes nothing.
 #[test]
-fn what_is_wrong_with_a_file_is_pointed_at() {
+fn errors_in_a_file_are_reported_with_their_position() {
     let desk = Desk::new(Backend::SqliteFile);
     let nul = String::from_utf8(vec![b'{', 0, b'}']).unwrap();
     let with = |old: &str, new: &str| MISSION_JSON.replacen(old, new, 1);
@@ -157,7 +158,7 @@ fn what_is_wrong_with_a_file_is_pointed_at() {
         desk.write(name, &text);
         let init = desk.punch(&["mission", "init", name, "--json"]);
         if code.is_empty() {
-            // A date is read as the text it is written as.
+            // A date is read as the text in the file.
             init.answer();
             continue;
         }
@@ -184,7 +185,7 @@ fn what_is_wrong_with_a_file_is_pointed_at() {
 }
 
 #[test]
-fn the_schema_for_editors_takes_a_good_file_and_no_bad_one() {
+fn the_schema_for_editors_accepts_valid_files_only() {
     let desk = Desk::new(Backend::SqliteFile);
     let schema: Value = serde_json::from_str(&desk.punch(&["mission", "schema"]).said()).unwrap();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
@@ -197,7 +198,7 @@ fn the_schema_for_editors_takes_a_good_file_and_no_bad_one() {
     assert!(!schema.is_valid(&bad));
 }
 
-/// Which mission is meant need not be said while there is only one.
+/// The mission need not be named if there is only one.
 fn the_only_mission_need_not_be_named(backend: Backend) {
     let desk = Desk::new(backend);
     let none = desk.punch(&["mission", "status", "--json"]).refusal(2);
@@ -231,6 +232,6 @@ fn the_only_mission_need_not_be_named(backend: Backend) {
 }
 
 on_every_lasting_store! {
-    a_file_makes_a_mission_and_the_same_file_changes_nothing,
+    a_file_creates_a_mission_and_the_same_file_changes_nothing,
     the_only_mission_need_not_be_named,
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::doctor::clean;
 use crate::mission_file::Desk;
 
-/// As it was before `backlog`, with the old check and the old columns.
+/// The schema before `backlog`, with the old check and the old columns.
 const OLD: &str = "
 CREATE TABLE missions (id TEXT PRIMARY KEY, slug TEXT, name TEXT, jsonConfig TEXT);
 CREATE TABLE pillars (id TEXT PRIMARY KEY, missionId TEXT, slug TEXT, name TEXT, description TEXT);
@@ -40,7 +40,7 @@ INSERT INTO mission_todos VALUES
    '2025-01-07T10:00:00Z', NULL, NULL);
 ";
 
-/// The table of the design's §7.1, with no missions or pillars to look at.
+/// The table of the design's §7.1, without tables for missions and pillars.
 const NEWER: &str = "
 CREATE TABLE mission_todos (
   id TEXT PRIMARY KEY, pillarId TEXT NOT NULL, missionId TEXT NOT NULL, title TEXT NOT NULL,
@@ -67,9 +67,9 @@ fn todos(desk: &Desk, mission: &str) -> Vec<Value> {
     list["todos"].as_array().unwrap().clone()
 }
 
-/// M-20, F-19, P-22: an old file with `blocked` rows comes in, and `backlog` works afterwards; what
-/// was completed is a claim; a second time changes nothing; the file is as it was.
-fn an_old_file_comes_in_once(backend: Backend) {
+/// M-20, F-19, P-22: an old file with `blocked` rows is imported, and `backlog` works afterwards.
+/// Completed rows become claims, a second import changes nothing, and the file does not change.
+fn an_old_file_is_imported_once(backend: Backend) {
     let desk = Desk::new(backend);
     old_file(&desk, "old.db", OLD);
     let before = fs::read(desk.place.home().join("old.db")).unwrap();
@@ -110,7 +110,7 @@ fn an_old_file_comes_in_once(backend: Backend) {
     let status = desk.punch(&["mission", "status", "dx", "--json"]).answer();
     assert_eq!(status["reviewQueue"][0]["title"], "Drop the old loader");
     assert_eq!(status["mission"]["description"], "Make it a joy");
-    // M-13: what is there stays, and the next one goes to the backlog.
+    // M-13: existing items stay, and the next one goes to the backlog.
     let next = desk.punch(&["mission", "add", "dx", "docs", "Draw it", "--json"]).answer();
     assert_eq!(next["todo"]["status"], "backlog");
     let length = desk.place.log_length();
@@ -126,8 +126,8 @@ fn an_old_file_comes_in_once(backend: Backend) {
     clean(&desk.place);
 }
 
-/// The newer shape, with nothing but the todos: what they belong to is called by their ids.
-fn a_newer_file_comes_in_and_the_operator_may_accept(backend: Backend) {
+/// The newer format, with only the todos: missions and pillars are named by their ids.
+fn a_newer_file_is_imported_and_the_operator_may_accept(backend: Backend) {
     let desk = Desk::new(backend);
     old_file(&desk, "newer.db", NEWER);
     let import = ["import", "mission-todos", "newer.db", "--mission", "rel", "--json"];
@@ -153,9 +153,10 @@ fn a_newer_file_comes_in_and_the_operator_may_accept(backend: Backend) {
     clean(&desk.place);
 }
 
-/// Columns are found however they are spelt: the tables and views of a store of ours read, too.
+/// Columns are found in any spelling, so the tables and views of our own stores can be imported,
+/// too.
 #[test]
-fn a_store_of_ours_reads_as_an_old_file() {
+fn our_own_store_can_be_imported_like_an_old_file() {
     let from = Desk::with_mission(Backend::SqliteFile);
     from.punch(&["mission", "add", "docs", "Write it down"]).said();
     let desk = Desk::new(Backend::SqliteFile);
@@ -168,9 +169,9 @@ fn a_store_of_ours_reads_as_an_old_file() {
     assert_eq!(todos(&desk, "developer-experience")[0]["pillarSlug"], "docs");
 }
 
-/// A program that has the file open may not have written everything into it yet.
+/// A program that has the file open may not have written everything to it yet.
 #[test]
-fn what_still_stands_beside_the_file_comes_in_too() {
+fn changes_in_the_wal_are_imported_too() {
     let desk = Desk::new(Backend::SqliteFile);
     let running = Connection::open(desk.place.home().join("old.db")).unwrap();
     running.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;").unwrap();
@@ -182,9 +183,9 @@ fn what_still_stands_beside_the_file_comes_in_too() {
     assert_eq!(again["missions"][0]["skipped"], 4);
 }
 
-/// What is set here is kept: an import only adds.
+/// Existing settings are kept: an import only adds.
 #[test]
-fn a_mission_that_is_here_stays_as_it_is() {
+fn an_existing_mission_does_not_change() {
     let desk = Desk::with_mission(Backend::SqliteFile);
     old_file(&desk, "old.db", OLD);
     let slug = "developer-experience";
@@ -199,9 +200,9 @@ fn a_mission_that_is_here_stays_as_it_is() {
     assert_eq!(status["pillars"][0]["metrics"][0]["slug"], "local-build-time");
 }
 
-/// Nothing of a bad file comes in, and each is told from the others.
+/// Nothing of a bad file is imported, and each kind of fault has its own error.
 #[test]
-fn a_bad_file_is_refused_whole() {
+fn a_bad_file_is_refused_completely() {
     let desk = Desk::new(Backend::SqliteFile);
     let status = OLD
         .replace("'blocked')", "'blocked', 'done')")
@@ -249,6 +250,6 @@ fn a_bad_file_is_refused_whole() {
 }
 
 on_every_lasting_store! {
-    an_old_file_comes_in_once,
-    a_newer_file_comes_in_and_the_operator_may_accept,
+    an_old_file_is_imported_once,
+    a_newer_file_is_imported_and_the_operator_may_accept,
 }

@@ -1,8 +1,8 @@
 //! The whole life of a mission's todo over real MCP: four servers, three principals, one store.
 //!
-//! A mission is made of its file, a cycle asks the pillar to plan, the owner creates, the lead
-//! starts and delegates, the work is reported, returned once and completed; a metric is queued, a
-//! slot is free, and the next item takes it. Nobody who works says that it is done.
+//! A mission is created from its file, a cycle asks the pillar to plan, the owner creates items,
+//! the lead starts and delegates, the work is reported, returned once and completed; a metric is
+//! queued, a slot becomes free, and the next item takes it. No worker completes its own work.
 
 use punchlist_core::event::ReadingRecorded;
 use punchlist_core::metric::{Figure, Reading};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::party::Party;
 use crate::support::Place;
 
-/// The scenario is of that February.
+/// The scenario takes place in this February.
 const FEBRUARY: &str = "2026-02-14T09:00:00Z";
 
 const MISSION: &str = "developer-experience";
@@ -42,7 +42,7 @@ fn file() -> Value {
     })
 }
 
-/// A token, as the operator makes it.
+/// A token created by the operator.
 fn token(place: &Place, operator: &str, words: &[&str]) -> String {
     let made = place.punch(["token", "new", "--json", "--mission", MISSION]).words(words);
     made.with(operator).answer()["token"].as_str().unwrap().to_owned()
@@ -77,7 +77,7 @@ fn measure(place: &Place, mission: &Value) {
     written.unwrap();
 }
 
-/// What a chat says, in order: kind, author and text.
+/// The messages of a chat, in order: kind, author and text.
 fn chat(party: &Party, id: &Value) -> Vec<(String, String, String)> {
     let shown = party.call("conversation_show", json!({ "conversationId": id }));
     let text = |message: &Value, name: &str| message[name].as_str().unwrap().to_owned();
@@ -112,7 +112,7 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
     let own = token(&place, &secret, &own);
     let owner = party(&own);
 
-    // The tools each is shown are those it may use.
+    // Each party is shown only the tools it may use.
     let tools = [
         "mission_todo_create",
         "mission_todo_update",
@@ -132,7 +132,7 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
     let others: Vec<&str> = tools.into_iter().filter(|tool| !judging.contains(tool)).collect();
     assert_eq!(shown(&owner), others, "P-21, M-47");
 
-    // Made of its file, with its chats.
+    // Created from its file, with its chats.
     let made = operator.call("mission_init", file());
     let mission = &made["mission"];
     assert_eq!(mission["nextCycleAt"], "2026-02-16T08:00:00.000000Z");
@@ -191,7 +191,8 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
     });
     assert_eq!(lead.refused("mission_todo_complete", complete.clone()), "wrong_status");
 
-    // The lead sees the wish, starts, and hands the order on in the chat of the pillar's todos.
+    // The lead sees the recommendation, starts the todo, and posts the order in the chat of the
+    // pillar's todos.
     let status = lead.call("mission_status", json!({ "mission": MISSION }));
     assert_eq!(strings(&status["recommendations"], "action"), ["start"]);
     let reason = "Build time degradation confirmed by 3 consecutive readings.";
@@ -212,14 +213,14 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
     };
     let delegation = hand_on(order);
     assert_eq!(chat(&owner, work), [("text".into(), "lead:boss".into(), order.to_owned())]);
-    // What is worked on there, a person reads along with, and does not interrupt (M-55).
+    // A person can read the work in progress, but not interrupt it (M-55).
     let worker = party(&own);
     let taken = worker.call("delegation_take", json!({ "types": ["pillar-owner"] }));
     assert_eq!(taken["delegation"]["id"], delegation);
     let post = json!({ "conversationId": work, "text": "How far are you?" });
     assert_eq!(operator.refused("conversation_post", post.clone()), "agent_at_work");
 
-    // Reported: claimed, in the queue of the lead, and nobody's work meanwhile.
+    // Reported: it is claimed, in the lead's queue, and nobody can work on it meanwhile.
     worker.call("delegation_report", report(&delegation, &taken["epoch"], "ts-loader: 39 %."));
     let last = chat(&lead, work).pop().unwrap();
     assert_eq!((last.0.as_str(), last.1.as_str()), ("report", "owner:builder"));
@@ -229,7 +230,7 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
     assert_eq!(queue[0]["claim"]["by"], "owner:builder");
     assert_eq!(operator.call("conversation_post", post)["addressee"], "lead", "F-5");
 
-    // Who did the work does not judge it, by whatever name, and the try is kept.
+    // The agent that did the work cannot judge it under any name, and the attempt is logged.
     let accept = json!({ "todoId": id });
     for maker in [&owner, &worker] {
         assert_eq!(maker.refused("mission_todo_complete", complete.clone()), "not_permitted");
@@ -240,7 +241,7 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
     let line = &told["events"][0];
     assert_eq!((&line["actor"], &line["data"]["todoId"]), (&json!("owner:builder"), id), "{told}");
 
-    // Returned once, in the same chat; worked again.
+    // Returned once, in the same chat; worked on again.
     let feedback = json!({ "todoId": id, "feedback": "Name all three, with a recommendation." });
     lead.call("todo_return", feedback);
     let last = chat(&owner, work).pop().unwrap();
@@ -270,7 +271,7 @@ fn a_mission_todo_lives_over_mcp(backend: Backend) {
     for party in [operator, lead, owner, worker] {
         party.end();
     }
-    // The store is sound; the metric waits for a worker, and that February is long ago.
+    // The store is sound; the metric is overdue, because that February is long ago.
     let doctor = place.punch(["doctor", "--json"]).run().json();
     let checks = doctor["store"]["checks"].as_array().unwrap();
     let bad: Vec<&Value> = checks.iter().filter(|check| check["ok"] == false).collect();

@@ -1,4 +1,4 @@
-//! `punch mission new`: a mission asked for at a terminal, and nothing left behind by whoever stops.
+//! `punch mission new`: a mission from a dialogue at a terminal. Stopping leaves nothing behind.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ fn files(desk: &Desk) -> Vec<String> {
     names.filter(|name| name != "data").collect()
 }
 
-/// What is not understood is asked again; the file that is shown is the one that is written.
+/// Invalid answers are asked for again; the file that is written is the one that was shown.
 #[test]
 fn a_mission_is_asked_for_step_by_step() {
     let desk = Desk::new(Backend::SqliteFile);
@@ -88,12 +88,13 @@ fn a_mission_is_asked_for_step_by_step() {
     assert_eq!(status["counts"]["activeLimit"], 3);
 }
 
-/// The shortest way: a name and what stands in brackets. No file is written over unasked.
+/// The shortest way: a name and the defaults in brackets. No file is overwritten without asking.
 #[test]
-fn another_file_is_not_written_over_unasked() {
+fn an_existing_file_is_not_overwritten_without_asking() {
     let desk = Desk::new(Backend::SqliteFile);
     desk.write("mission.json", "mine");
-    // Not over it; then elsewhere, where there is no folder; then beside it. It is not made yet.
+    // First a no to overwriting; then a path without a folder; then a file next to it. The mission
+    // is not created yet.
     let ran = typing(&desk, "Other\n\n6\n\n\n\n\nn\nno/where.json\nother.json\nn\n");
     assert_eq!(ran.exit, Some(0), "{ran:?}");
     assert!(ran.stdout.contains("mission.json exists. Replace it?"), "{ran:?}");
@@ -111,9 +112,9 @@ fn another_file_is_not_written_over_unasked() {
     assert_eq!(read("mission.json"), read("other.json"));
 }
 
-/// Whoever leaves in the middle has written nothing, by the end of the input or by Ctrl-C.
+/// A person who leaves in the middle, by end of input or Ctrl-C, leaves nothing behind.
 #[test]
-fn whoever_leaves_in_the_middle_leaves_nothing() {
+fn leaving_in_the_middle_leaves_nothing_behind() {
     let desk = Desk::new(Backend::SqliteFile);
     let ran = typing(&desk, "Developer Experience\n\n1\n");
     assert_eq!(ran.exit, Some(1), "{ran:?}");

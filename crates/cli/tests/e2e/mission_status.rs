@@ -1,4 +1,4 @@
-//! `punch mission status` where it is looked at: in a pipe, on a terminal, and on a narrow one.
+//! `punch mission status` in a pipe, on a terminal, and on a narrow terminal.
 
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::json;
@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::mission_file::Desk;
 
-/// A mission that is full, with something overdue that somebody was asked about.
+/// A full mission, with an overdue item that was escalated.
 fn full(backend: Backend) -> Desk {
     let desk = Desk::with_mission(backend);
     let late = ["--deadline", "2026-11-01"];
@@ -46,7 +46,7 @@ fn the_dashboard_tells_where_a_mission_stands(backend: Backend) {
     assert_eq!((&answer["escalations"], &answer["overdue"]), (&json!([]), &json!([])));
 }
 
-/// Colours are for a terminal, and not where they are not wanted.
+/// Colours are used on a terminal, unless they are switched off.
 #[test]
 fn colours_are_for_a_terminal() {
     let desk = full(Backend::SqliteFile);

@@ -1,5 +1,5 @@
-//! `punch store copy` from outside: the copy answers every read as the store does, the same people get
-//! in, and a copy whose process was killed goes on.
+//! `punch store copy` on the command line: the copy answers every read like the store, the same
+//! tokens work, and a copy whose process was killed continues.
 
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
@@ -27,14 +27,14 @@ fn a_copied_store_answers_every_read_the_same_on_both_sides() {
         assert_eq!(copied["resumedAfter"], 0);
         assert_eq!(seen(&other), before, "{from:?} to {to:?}");
         clean(&other);
-        // The operator's token works there, too, and so does a key that was used before.
+        // The operator's token works there, too, and so does a used idempotency key.
         let tokens = |place: &Place| {
             let list = place.punch(["call", "token_list", "{}", "--json"]);
             with(list, &secret).answer()
         };
         assert_eq!(tokens(&other), tokens(&place));
 
-        // Nothing is copied over something.
+        // A store that is not empty is not overwritten.
         let refused = with(copy(&place, &other), &secret).refusal(1);
         assert_eq!(refused["code"], "store_not_empty", "{refused}");
         let itself = with(copy(&place, &place), &secret).refusal(2);
@@ -42,9 +42,9 @@ fn a_copied_store_answers_every_read_the_same_on_both_sides() {
     }
 }
 
-/// Only who may export a store may copy it.
+/// Only a caller who may export a store may copy it.
 #[test]
-fn a_copy_is_the_operators() {
+fn only_the_operator_may_copy_a_store() {
     let (place, other) = (Place::new(Backend::SqliteFile), Place::new(Backend::SqliteFile));
     lived_in(&place);
     let refused: Value = copy(&place, &other).refusal(4);

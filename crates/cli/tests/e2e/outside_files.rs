@@ -1,5 +1,5 @@
-//! Hostile files: pipes without a writer, devices without an end, and files of any length, wherever
-//! a command reads one. Each is refused with words, soon, and without reading it.
+//! Hostile files: pipes without a writer, endless devices, and huge files, wherever a command reads
+//! a file. Each is refused with a message, quickly, and without reading it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::support::{Place, Punch};
 
-/// A command that reads such a file is over by then; a reader that waits never is.
+/// A command that reads such a file ends before this; one that blocks never does.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,13 +41,13 @@ impl Kind {
     }
 }
 
-/// Runs it with little memory, and ends it where it hangs; gives exit code and words.
+/// Runs it with little memory, and kills it if it hangs. Returns its exit code and output.
 fn bounded(punch: &Punch) -> (Option<i32>, String) {
     let began = Instant::now();
     let script = "ulimit -v 1500000; exec timeout -s KILL 30 \"$@\"";
     let ran = punch.under("sh", ["-c", script, "sh"]);
     assert!(began.elapsed() < PATIENCE, "{} hangs", punch.shown());
-    // Words are broken into lines at the terminal's width.
+    // Output is wrapped at the terminal's width.
     let said: Vec<&str> =
         ran.stdout.split_whitespace().chain(ran.stderr.split_whitespace()).collect();
     (ran.exit, said.join(" "))
@@ -89,7 +89,7 @@ fn commands_refuse_files_that_are_not_regular_or_too_long() {
     }
 }
 
-/// A plan's file, over an operation: its path is relative to the project.
+/// A plan's file through an operation: its path is relative to the project.
 #[test]
 fn a_plan_file_is_a_regular_file() {
     let (place, operator) = place();
@@ -100,7 +100,7 @@ fn a_plan_file_is_a_regular_file() {
     }
 }
 
-/// Configuration is read by every command, so one that hangs there takes everything down.
+/// Every command reads the configuration, so a blocking file would block everything.
 #[test]
 fn configuration_files_are_regular_and_short() {
     let (place, _) = place();
@@ -127,9 +127,9 @@ fn configuration_files_are_regular_and_short() {
     }
 }
 
-/// Git's own files say which branch this is; without them the command goes on.
+/// Git's own files name the branch; without them the command continues.
 #[test]
-fn git_files_that_cannot_be_read_are_passed_over() {
+fn unreadable_git_files_are_ignored() {
     let (place, operator) = place();
     let git = place.home().join(".git");
     std::fs::create_dir(&git).unwrap();
@@ -141,7 +141,7 @@ fn git_files_that_cannot_be_read_are_passed_over() {
     }
 }
 
-/// A script that never ends is an error of the run, and costs no memory.
+/// An endless script is an error of the run, and uses no memory.
 #[test]
 fn a_scripted_model_is_a_regular_file() {
     let (place, operator) = place();
@@ -159,9 +159,9 @@ fn a_scripted_model_is_a_regular_file() {
     assert!(said.contains("it is a device, not a regular file"), "{said}");
 }
 
-/// An editor that leaves a pipe, or never stops writing.
+/// An editor that leaves a pipe, or an endless file.
 #[test]
-fn what_an_editor_leaves_is_a_regular_file() {
+fn the_file_of_an_editor_must_be_regular() {
     let (place, operator) = place();
     let cases = [
         ("rm \"$1\"; mkfifo \"$1\"", "it is a named pipe"),
@@ -179,7 +179,7 @@ fn what_an_editor_leaves_is_a_regular_file() {
     }
 }
 
-/// What is named as a store, or as a copy of one.
+/// Files that are given as a store or a backup.
 #[test]
 fn stores_and_backups_are_regular_files() {
     let (place, operator) = place();

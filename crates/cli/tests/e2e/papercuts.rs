@@ -1,4 +1,4 @@
-//! Small things that new users stumbled over, each in the words of a command.
+//! Small things that new users stumbled over, each as a command.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::Place;
 
-/// A place with one mission that has one metric; gives the lead's token.
+/// A place with one mission that has one metric. Returns the lead's token.
 fn measured(place: &Place) -> String {
     let operator = place.operator();
     let mission = json!({
@@ -36,7 +36,7 @@ fn a_metric_is_recorded_without_the_name_of_the_only_mission_also_below_zero() {
 }
 
 #[test]
-fn evidence_of_the_wrong_shape_is_told_what_its_kind_takes() {
+fn malformed_evidence_is_refused_with_its_expected_format() {
     let place = Place::sqlite();
     let claim = json!({ "todoId": "1", "outcome": "done", "evidence": ["commit:abc"] });
     let refused = place.punch(["call", "todo_claim", &claim.to_string(), "--json"]).refusal(2);
@@ -79,7 +79,7 @@ fn a_task_is_shown_with_its_agent_and_its_plan() {
 }
 
 #[test]
-fn a_required_flag_says_so() {
+fn a_required_flag_is_marked_in_the_help() {
     let place = Place::sqlite();
     let help = place.bare(["mission", "update", "--help"]).said();
     assert!(help.contains("Why; kept in the record. (required)"), "{help}");

@@ -1,11 +1,11 @@
-//! One principal with a `punch mcp` of its own: what the tests of whole lives call with.
+//! One principal with its own `punch mcp`, for tests of whole lives.
 
 use serde_json::{Value, json};
 
 use crate::mcp::Client;
 use crate::support::{NOW, Place};
 
-/// One principal's server, and what it calls.
+/// One principal's server, and its calls.
 pub(crate) struct Party {
     pub(crate) client: Client,
 }
@@ -15,7 +15,7 @@ impl Party {
         Self::at(place, NOW, words, token)
     }
 
-    /// The same on another day.
+    /// Like `new`, at another time.
     pub(crate) fn at(place: &Place, now: &str, words: &[&str], token: Option<&str>) -> Self {
         let mut punch = place.punch(["mcp"]).words(words).env("PUNCHLIST_NOW", now);
         if let Some(token) = token {

@@ -1,5 +1,5 @@
-//! Tools that an agent wants to call wait in the inbox: once, always or no; and what was given always
-//! is listed and taken back.
+//! Permission to call a tool is asked for in the inbox: once, always or no. Permanent permissions
+//! are listed and revoked.
 
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ impl Desk {
         self.place.punch(words.iter().copied()).with(&self.secret)
     }
 
-    /// What the runner of the agent asks.
+    /// The question of the agent's runner.
     fn ask(&self, call: &str) -> Value {
         let input = json!({
             "tool": "deploy", "input": { "to": "staging" }, "run": "r", "call": call,
@@ -66,7 +66,7 @@ fn a_tool_waits_in_the_inbox(backend: Backend) {
     assert_eq!(refuse.said(), "Denied: primary may not call deploy.\n");
     let denied = desk.ask("c2");
     assert_eq!((&denied["permission"], &denied["gateId"]), (&json!("denied"), &json!(gate)));
-    // To let it go on says once.
+    // Resuming means once.
     desk.gate("c3");
     desk.operator(&["inbox", "answer", "--resume"]).said();
     assert_eq!(desk.ask("c3")["response"], json!({ "allow": "once" }));
@@ -96,7 +96,7 @@ fn what_is_given_always_is_listed_and_taken_back(backend: Backend) {
     assert_eq!(said, "Taken back: you are asked again before primary calls deploy.\n");
     assert_eq!(desk.operator(&["permission", "list"]).said(), "Nothing is permitted always.\n");
     desk.gate("c3");
-    // On a server the first token set the identity rule, and the operator set it back.
+    // On a server, the first token set the identity rule, and the operator reset it.
     let rules = if desk.place.db().starts_with("postgres") { 2 } else { 0 };
     assert_eq!(desk.place.log_of(6 + rules), 6 + rules);
     let events = desk.operator(&["log"]).said();

@@ -1,4 +1,5 @@
-//! A plan from the command line, put away and purged, and a store whose trees were edited by hand.
+//! A plan on the command line: archived, restored and purged; and a store whose trees were edited
+//! by hand.
 
 use punchlist_testkit::Backend;
 use serde_json::json;
@@ -17,8 +18,8 @@ fn planned(backend: Backend) -> Place {
     place
 }
 
-/// Q-O1, Q-O2: archive, finish, import again, purge; the log stays, and the doctor finds nothing.
-fn a_plan_is_put_away_brought_back_and_purged(backend: Backend) {
+/// Q-O1, Q-O2: archive, finish, import again, purge. The log stays, and the doctor finds nothing.
+fn a_plan_is_archived_restored_and_purged(backend: Backend) {
     let place = planned(backend);
     let open = place.punch(["plan", "finish", FILE, "--json"]).refusal(1);
     assert_eq!((&open["code"], &open["open"]), (&json!("open_tasks"), &json!(3)));
@@ -53,11 +54,11 @@ fn a_plan_is_put_away_brought_back_and_purged(backend: Backend) {
 }
 
 #[test]
-fn a_plan_is_put_away_brought_back_and_purged_on_sqlite() {
-    a_plan_is_put_away_brought_back_and_purged(Backend::SqliteFile);
+fn a_plan_is_archived_restored_and_purged_on_sqlite() {
+    a_plan_is_archived_restored_and_purged(Backend::SqliteFile);
 }
 
 #[test]
-fn a_plan_is_put_away_brought_back_and_purged_on_postgres() {
-    a_plan_is_put_away_brought_back_and_purged(Backend::Postgres);
+fn a_plan_is_archived_restored_and_purged_on_postgres() {
+    a_plan_is_archived_restored_and_purged(Backend::Postgres);
 }

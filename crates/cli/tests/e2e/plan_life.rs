@@ -1,5 +1,6 @@
-//! The whole life of a plan over real MCP: the seed's example imported from its file, handed out,
-//! split, worked, taken over and told, by four servers with four principals on one store.
+//! The whole life of a plan over real MCP: the seed's example is imported from its file, handed
+//! out, split, worked on, taken over and rendered, by four servers with four principals on one
+//! store.
 
 use std::fs;
 
@@ -11,7 +12,7 @@ use crate::support::Place;
 
 const FILE: &str = "docs/plans/2025-12-24-auth.md";
 
-/// The seed's tree, before anybody has done anything.
+/// The seed's tree before any work.
 const PLAN: &str = "\
 # Implement authentication
 
@@ -28,7 +29,7 @@ const PLAN: &str = "\
 - [ ] Finish branch
 ";
 
-/// The seed's tree as printed there, with the one mark that all forms have.
+/// The seed's tree as it is printed there, with our one mark for all formats.
 const TREE: &str = "\
 [ ] Implement authentication (plan: docs/plans/2025-12-24-auth.md)
     [ ] Brainstorm design
@@ -53,7 +54,7 @@ const TASKS: &str = "\
 const LINE: &str = "Plan docs/plans/2025-12-24-auth.md: 2 of 12 tasks settled; current: Spec review, in \
                     Task 2: Add login endpoint (@backend, active)";
 
-/// How many lines the log has in the end.
+/// The number of events in the log at the end.
 const LOG: usize = 52;
 
 const MODEL: &str = "Task 1: Add user model";
@@ -84,7 +85,7 @@ impl Plan<'_> {
         self.task(content)["id"].clone()
     }
 
-    /// Its state and what it asks for.
+    /// The state and the needs of a task.
     fn state(&self, content: &str) -> (String, Value) {
         let task = self.task(content);
         (task["state"].as_str().unwrap().to_owned(), task["needs"].clone())
@@ -100,7 +101,7 @@ impl Plan<'_> {
         self.0.call("plan", json!({ "action": "complete", "taskId": self.id(content) }));
     }
 
-    /// The current task and why it is that one.
+    /// The current task, and why it is the current one.
     fn here(&self) -> (Value, String) {
         let place = self.0.call("plan_current", json!({ "planFile": FILE }));
         (place["current"]["content"].clone(), place["reason"].as_str().unwrap().to_owned())
@@ -117,7 +118,8 @@ impl Plan<'_> {
     }
 }
 
-/// O-6, O-12 to O-21, O-24 to O-28, D-12, D-13, F-11, P-7, Q-O3 from the outside, on both databases.
+/// O-6, O-12 to O-21, O-24 to O-28, D-12, D-13, F-11, P-7, Q-O3 through the binary, on both
+/// databases.
 fn a_plan_lives_over_mcp(backend: Backend) {
     let place = Place::new(backend);
     fs::create_dir_all(place.home().join("docs/plans")).unwrap();
@@ -126,7 +128,7 @@ fn a_plan_lives_over_mcp(backend: Backend) {
     assert_eq!(orchestrator.client.names(), ["plan", "todo_claim"]);
     let plan = Plan(&orchestrator);
 
-    // Imported, and again: the second time changes nothing.
+    // Imported twice: the second time changes nothing.
     let import = json!({ "planFile": FILE });
     let made = orchestrator.call("plan_import", import.clone());
     let counts = |added: i64, same: i64| {
@@ -137,7 +139,7 @@ fn a_plan_lives_over_mcp(backend: Backend) {
     assert_eq!(orchestrator.call("plan_import", import)["changes"], counts(0, 12));
     plan.stands_at("Brainstorm design", "first_open");
 
-    // Handed out: assigned is active, and what the agent says of itself shines through.
+    // Assigned tasks are active, and the agent's own status shows.
     let agent = "backend";
     orchestrator.call("agent_register", json!({ "agent": agent, "type": "backend" }));
     let status = |agent: &str, status: &str| {
@@ -156,7 +158,8 @@ fn a_plan_lives_over_mcp(backend: Backend) {
         status(agent, said);
         assert_eq!(plan.state(LOGIN), (state.to_owned(), needs), "{said}");
     }
-    // Saying `complete` claimed the task; its steps are open, so it goes back to the agent.
+    // The status `complete` claimed the task; its subtasks are open, so it is returned to the
+    // agent.
     let login = |orchestrator: &Party| {
         orchestrator.call("todo_show", json!({ "todoId": plan.id(LOGIN) }))["todo"].clone()
     };
@@ -168,13 +171,13 @@ fn a_plan_lives_over_mcp(backend: Backend) {
     Plan(&itself).complete("Implementation");
     itself.end();
 
-    // Where the work stands, and how it is told: the seed's worked example.
+    // The position and the rendered text: the seed's worked example.
     plan.stands_at("Spec review", "under_active");
     assert_eq!(plan.told("tree"), TREE);
     assert_eq!(plan.told("tasks"), TASKS);
     assert_eq!(plan.told("line"), LINE);
 
-    // A worker splits its own task, and no other.
+    // A worker can split its own task, and no other.
     let (first, second) = ("primary.subagents.jwt", "primary.subagents.other");
     let worker = Party::new(&place, &["--agent", first], None);
     assert_eq!(worker.client.names(), ["plan", "todo_claim"]);
@@ -197,7 +200,7 @@ fn a_plan_lives_over_mcp(backend: Backend) {
     worker.call("plan", complete("Sign the token"));
     assert_eq!(plan.state("Sign the token").0, "completed");
 
-    // What the worker added stays when the file, which does not know it, is imported again.
+    // A task that the worker added stays when the file, which lacks it, is imported again.
     let again = orchestrator.call("plan_import", json!({ "planFile": FILE }));
     assert_eq!(again["changes"], counts(0, 12));
 
@@ -212,7 +215,7 @@ fn a_plan_lives_over_mcp(backend: Backend) {
     assert_eq!((&task["state"], &task["agent"]), (&json!("active"), &json!(second)));
     worker.end();
 
-    // Worked to the end: a parent waits to be closed, nothing closes by itself.
+    // Worked to the end: a parent must be completed explicitly.
     let successor = Party::new(&place, &["--agent", second], None);
     successor.call("plan", complete("Read the header"));
     successor.call("plan", complete("Check the token"));
@@ -238,7 +241,7 @@ fn a_plan_lives_over_mcp(backend: Backend) {
     assert_eq!(told, format!("Plan {FILE}: nothing is current, all 15 tasks are settled"));
     orchestrator.end();
 
-    // The file is as its author left it (O-3), the record is whole, and the store is sound.
+    // The file is unchanged (O-3), the log is complete, and the store is sound.
     assert_eq!(fs::read_to_string(place.home().join(FILE)).unwrap(), PLAN);
     assert_eq!(place.log_of(LOG), LOG);
     let late = place.punch(["wait", "--types", "command_refused", "--after", "0", "--json"]);
@@ -253,7 +256,8 @@ fn a_plan_lives_over_mcp(backend: Backend) {
 
 on_every_lasting_store!(a_plan_lives_over_mcp);
 
-/// Only what is between the brackets changes, in one step; a file that is no longer the plan stays.
+/// Only the text between the brackets changes, in one step. A file that no longer matches the plan
+/// does not change.
 #[test]
 fn completed_tasks_are_ticked_in_the_plans_file() {
     let place = Place::sqlite();

@@ -1,4 +1,4 @@
-//! `punch plan tree`: the tree for people, narrow or wide, and followed while others work.
+//! `punch plan tree`: the tree for people, narrow or wide, and updated while others work.
 
 use std::io::{BufReader, Read, Write};
 
@@ -15,7 +15,7 @@ fn import(place: &Place, markdown: &str) -> Value {
     place.call("plan_import", &input).answer()
 }
 
-/// O-24, O-26: marks, numbers, agents, states and the place, in as many columns as there are.
+/// O-24, O-26: marks, numbers, agents, states and the position, at the available width.
 #[test]
 fn the_tree_fits_into_narrow_and_wide_terminals() {
     let place = Place::sqlite();
@@ -39,7 +39,7 @@ fn the_tree_fits_into_narrow_and_wide_terminals() {
          [/] t3 漢字漢字漢字漢字 and more words\n         than fit here (@backend, active)\n    \
          [ ] t4 Deep (pending)  <-- current\n"
     );
-    // Colours on a terminal, and none where they are not wanted.
+    // Colours on a terminal, unless they are switched off.
     let tree = place.punch(["plan", "tree", FILE]).env("TERM", "xterm");
     assert!(tree.on_terminal().stdout.contains("\u{1b}[36m[/]\u{1b}[0m"));
     for plain in [tree.clone().env("NO_COLOR", "1"), tree.words(["--no-color"])] {
@@ -49,7 +49,7 @@ fn the_tree_fits_into_narrow_and_wide_terminals() {
 
 /// The operator completes a task with everything below it; an agent is refused, with exit 4.
 #[test]
-fn complete_with_children_is_the_operators_flag() {
+fn only_the_operator_may_use_complete_with_children() {
     let place = Place::sqlite();
     import(&place, "# Plan\n- [ ] a\n  - [ ] b\n    - [ ] c\n- [ ] d\n");
     let tree = || place.punch(["plan", "tree", FILE]).said();
@@ -67,7 +67,7 @@ fn complete_with_children_is_the_operators_flag() {
     assert!(after.contains("[ ] t5 d (pending)  <-- current"), "{after}");
 }
 
-/// O-22, P-23: what others do to a plan is seen while it happens.
+/// O-22, P-23: changes to a plan are shown as they happen.
 fn a_tree_is_followed(backend: Backend) {
     let place = Place::new(backend);
     let made = import(&place, "# Plan\n- [ ] a\n- [ ] b\n");
@@ -83,7 +83,7 @@ fn a_tree_is_followed(backend: Backend) {
         "    [ ] t2 a (pending)  <-- current",
         "    [ ] t3 b (pending)",
     ]);
-    // Something elsewhere draws nothing; the next line is of what comes then.
+    // A change elsewhere draws nothing; the next line is about the next change of the plan.
     place.create("elsewhere");
     place.call("agent_register", &json!({ "agent": "backend" })).answer();
     place.call("task_assign", &json!({ "taskId": id(1), "agent": "backend" })).answer();
@@ -101,7 +101,7 @@ fn a_tree_is_followed(backend: Backend) {
     assert_eq!(watch.interrupt(), Some(0));
 }
 
-/// On a terminal it has a screen of its own, and gives it back on Ctrl-C.
+/// On a terminal it uses the alternate screen, and restores the terminal on Ctrl-C.
 #[test]
 fn a_watched_tree_gives_the_terminal_back() {
     let place = Place::sqlite();

@@ -1,4 +1,4 @@
-//! Work that kills whoever does it: the second death in a row ends it, with real processes.
+//! Work that kills its worker: the second death in a row ends it, with real processes.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::running::Running;
 use crate::support::{Place, Punch};
 
-/// A worker that has it waits for its model, and is killed there.
+/// The worker waits for its model, and is killed meanwhile.
 const SLOW: &str = "[[steps]]\ntext = \"Too late.\"\ndelay_ms = 600000\n";
 
-/// The longest a worker may take to begin.
+/// How long a worker may take to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Stage {
@@ -34,7 +34,7 @@ impl Stage {
         Self { place }
     }
 
-    /// Starts a process, waits until it has taken the work, kills it, and lets its lease run out.
+    /// Starts a process, waits until it has taken the work, kills it, and makes its lease expire.
     fn dies(&self, punch: &Punch, taken: i64) {
         let running = Running::start(punch);
         let until = Instant::now() + PATIENCE;
@@ -42,7 +42,7 @@ impl Stage {
             assert!(Instant::now() < until, "nobody took the work");
             std::thread::yield_now();
         }
-        // Dropped: killed at once, as by the system when memory is short.
+        // Dropping kills it at once, as the system does when memory is short.
         drop(running);
         let past = sql!("UPDATE outbox SET lease_until = 1, due_at = 1 WHERE lease_until > 1");
         let gone = sql!("UPDATE delegations SET lease_until = 1 WHERE lease_until > 1");
@@ -74,7 +74,7 @@ fn a_run_whose_worker_dies_twice_ends_and_its_item_is_held(backend: Backend) {
     stage.dies(&place.punch(["worker"]).with(&operator), 2);
     let runs = || stage.ask("run_list", &json!({}))["runs"][0].clone();
     assert_eq!(runs()["state"], "running");
-    // The next one ends it, and does not begin it again.
+    // The next worker ends the run, and does not start it again.
     place.punch(["worker", "--once"]).with(&operator).said();
     let ended = runs();
     assert_eq!((&ended["state"], &ended["stopReason"]), (&json!("ended"), &json!("error")));
@@ -139,8 +139,8 @@ fn a_delegation_whose_worker_dies_twice_fails_on_postgres() {
     a_delegation_whose_worker_dies_twice_fails(Backend::Postgres);
 }
 
-/// A tool starts a program in a session of its own; then `punch run` is killed. The next start ends
-/// what it left, and leaves alone what a living one has started.
+/// A tool starts a program in its own session; then `punch run` is killed. The next start kills
+/// that program, and no program of a living process.
 #[test]
 fn what_a_killed_run_left_is_ended_by_the_next_start() {
     let place = Place::sqlite();

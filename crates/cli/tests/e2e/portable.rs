@@ -1,5 +1,5 @@
-//! `punch export` and `punch import` from outside: a store moved to another place, and a checklist
-//! taken in (P-18, P-22, K-61).
+//! `punch export` and `punch import` on the command line: a store moved to another place, and an
+//! imported checklist (P-18, P-22, K-61).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn call(place: &Place, operation: &str, input: &Value) -> Punch {
     place.punch(["call", operation, &input.to_string(), "--json"])
 }
 
-/// A store in which something of everything has happened; gives the operator's secret.
+/// A store with some data of every kind. Returns the operator's secret.
 pub(crate) fn lived_in(place: &Place) -> String {
     let secret = place.operator();
     let me = |operation: &str, input: Value| call(place, operation, &input).answer();
@@ -70,7 +70,7 @@ pub(crate) fn lived_in(place: &Place) -> String {
     secret
 }
 
-/// All that can be seen of a store, but for whoever looks.
+/// Everything that can be read from a store, except for data about the reader.
 pub(crate) fn seen(place: &Place) -> Vec<Value> {
     let look = |operation: &str, input: Value| call(place, operation, &input).answer();
     let mut seen: Vec<Value> = [1, 2, 3]
@@ -101,7 +101,7 @@ fn import(place: &Place, file: &Path) -> Punch {
     place.punch(["import", "store", file.to_str().unwrap(), "--json"])
 }
 
-/// A store that somebody lived in, and its export.
+/// A store with data, and its export.
 fn exported(backend: Backend) -> (Place, PathBuf, Value) {
     let place = Place::new(backend);
     let secret = lived_in(&place);
@@ -110,7 +110,7 @@ fn exported(backend: Backend) -> (Place, PathBuf, Value) {
     (place, file, done)
 }
 
-/// How many events of the project `test` an export holds.
+/// The number of events of the project `test` in an export.
 fn log_of_test(file: &Path) -> usize {
     let text = fs::read_to_string(file).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -122,8 +122,8 @@ fn log_of_test(file: &Path) -> usize {
     rows.iter().filter(is_event).count()
 }
 
-/// P-18: everything comes back in an empty store of either database, and is written out the same
-/// again; what happens there from now on is numbered above.
+/// P-18: everything is restored in an empty store on either database, and exports to the same bytes
+/// again. Later events are numbered above the imported ones.
 fn a_store_moves_to_another_place(backend: Backend) {
     let (place, file, done) = exported(backend);
     let text = fs::read(&file).unwrap();
@@ -158,7 +158,7 @@ fn a_store_moves_to_another_place(backend: Backend) {
         let issue = call(&other, "issue_create", &json!({ "title": "The fourth" })).answer();
         assert_eq!(issue["issue"]["number"], 4, "no number comes twice");
         clean(&other);
-        // And back again, with what was added.
+        // And back again, with the additions.
         let (exit, _) = at_terminal(&export_to(&other, &again).words(["--force"]));
         assert_eq!(exit, Some(0));
         let home = Place::new(backend);
@@ -167,8 +167,8 @@ fn a_store_moves_to_another_place(backend: Backend) {
     }
 }
 
-/// No token and no digest of one leaves the store, nor a kept answer, nor whether it has an
-/// operator.
+/// An export contains no token, no digest of one, no stored answer, and not whether the store has
+/// an operator.
 fn an_export_holds_no_secret(backend: Backend) {
     let (place, file, _) = exported(backend);
     let text = fs::read_to_string(&file).unwrap();
@@ -178,7 +178,7 @@ fn an_export_holds_no_secret(backend: Backend) {
     assert!(!text.contains("digest\"") && !text.contains("punch_"));
     let other = Place::new(backend);
     import(&other, &file).answer();
-    // Nobody was the operator here yet: the bootstrap is open, once, as in any new store.
+    // This store has no operator yet, so the bootstrap is open once, as in any new store.
     let secret = first_operator(&other);
     let rows = with(other.punch(["token", "list", "--json"]), &secret).answer();
     assert_eq!(rows["tokens"].as_array().unwrap().len(), 1);
@@ -239,31 +239,31 @@ fn the_whole_store_is_the_operators_to_export() {
     assert_eq!((exit, &hosted["error"]["code"]), (Some(4), &json!("not_permitted")));
     assert!(!file.exists());
 
-    // To standard output it is the same bytes, and the default.
+    // Standard output is the default, and gets the same bytes.
     with(export_to(&place, &file), &secret).answer();
     let text = fs::read_to_string(&file).unwrap();
     for words in [&["export"][..], &["export", "store"], &["export", "store", "-"]] {
         let ran = with(place.punch(words.iter().copied()), &secret).run();
         assert_eq!((ran.exit, ran.stdout == text), (Some(0), true));
     }
-    // Who stops reading is not told off for it.
+    // A reader that stops early is not an error.
     let mut child = with(place.punch(["export"]), &secret).spawn();
     drop(child.stdout.take());
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// An empty store that has an operator is the operator's; one that has none is anybody's.
+/// Only the operator may import into an empty store that has one; without an operator, anybody may.
 #[test]
 fn an_import_needs_the_operators_leave_where_there_is_an_operator() {
     let (_place, file, done) = exported(Backend::SqliteFile);
     for backend in LASTING {
         let other = Place::new(backend);
-        // A person has looked at it, and no more.
+        // A person has read it, and nothing more.
         at_terminal(&other.punch(["status", "--json"]));
         assert_eq!(import(&other, &file).refusal(4)["code"], "not_permitted");
         let (exit, answer) = at_terminal(&import(&other, &file));
         assert_eq!((exit, &answer["rows"]), (Some(0), &done["rows"]));
-        // What the operator imported has an operator: the bootstrap does not open again.
+        // A store imported by the operator has an operator: the bootstrap does not open again.
         let third = Place::new(backend);
         at_terminal(&import(&third, &file));
         let token = third.punch(["token", "new", "--role", "operator", "--json"]);
@@ -271,7 +271,7 @@ fn an_import_needs_the_operators_leave_where_there_is_an_operator() {
     }
 }
 
-/// Nothing of an export that is foreign, newer, cut or broken goes in.
+/// Nothing of a foreign, newer, truncated or broken export is imported.
 fn a_bad_export_changes_nothing(backend: Backend) {
     let (place, file, _) = exported(Backend::SqliteFile);
     let text = fs::read_to_string(&file).unwrap();
@@ -306,7 +306,7 @@ fn a_bad_export_changes_nothing(backend: Backend) {
     }
     let missing = other.punch(["import", "store", "nowhere", "--json"]).refusal(3);
     assert_eq!(missing["code"], "io");
-    // The store is as empty as it was, and takes the whole one; but only once.
+    // The store is still empty, and accepts the complete export; but only once.
     import(&other, &file).answer();
     let again = import(&other, &file).refusal(1);
     let expected = json!({
@@ -319,9 +319,9 @@ fn a_bad_export_changes_nothing(backend: Backend) {
     clean(&other);
 }
 
-/// What is no export does not even make a store, and a store that is not there is not exported.
+/// A file that is not an export does not create a store, and a missing store is not exported.
 #[test]
-fn a_file_that_is_no_export_leaves_no_store() {
+fn a_file_that_is_not_an_export_creates_no_store() {
     let place = Place::sqlite();
     let diary = place.home().join("diary");
     fs::write(&diary, "Dear diary,\n").unwrap();
@@ -332,7 +332,8 @@ fn a_file_that_is_no_export_leaves_no_store() {
     assert!(!place.file().exists());
 }
 
-/// K-61: a project's portable part is its name; what people work on stays. Anybody may see it.
+/// K-61: the portable part of a project is its name; issues, todos and links are not exported.
+/// Anybody may see it.
 #[test]
 fn a_project_export_has_no_issues_todos_or_links() {
     let place = Place::sqlite();

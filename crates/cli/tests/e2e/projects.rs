@@ -1,5 +1,5 @@
-//! Which project and which plan is meant: a repository by what it is, not by its folder's name, and
-//! a plan by its file, however the path is written.
+//! How projects and plans are identified: a repository by its properties and not by its folder's
+//! name, and a plan by its file, however the path is written.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn git(folder: &Path, words: &[&str]) {
     assert!(ran.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&ran.stderr));
 }
 
-/// A repository with one commit, which says its own path.
+/// A repository with one commit that contains its path.
 fn repository(place: &Place, path: &str) -> PathBuf {
     let folder = place.home().join(path);
     fs::create_dir_all(&folder).unwrap();
@@ -52,7 +52,7 @@ fn a_repository_is_a_project_whatever_its_folder_is_called() {
     assert_eq!(issues(&place, &other), ["Of clients"]);
     assert_eq!(project(&place, &one), "api");
     assert_eq!(project(&place, &other), "clients.api");
-    // A worktree and a subfolder are the same project, also when it is moved.
+    // A worktree and a subfolder belong to the same project, even after the repository is moved.
     let tree = place.home().join("somewhere");
     git(&one, &["worktree", "add", "-q", "-b", "topic", tree.to_str().unwrap()]);
     fs::create_dir(tree.join("below")).unwrap();
@@ -60,7 +60,7 @@ fn a_repository_is_a_project_whatever_its_folder_is_called() {
     let moved = place.home().join("moved");
     fs::rename(place.home().join("clients/api"), &moved).unwrap();
     assert_eq!(issues(&place, &moved), ["Of clients"]);
-    // The file of the project names it, and a flag goes before that.
+    // The project's file names it, and a flag takes precedence.
     fs::write(moved.join("punchlist.toml"), "project = \"api\"\n").unwrap();
     assert_eq!(issues(&place, &moved), ["Of work"]);
     let flagged = at(&place, &moved, &["issue", "list", "--json", "--project", "clients.api"]);
@@ -82,9 +82,9 @@ fn two_folders_of_one_name_outside_git_are_two_projects() {
     assert_eq!(project(&place, &other), "b.notes");
 }
 
-/// A store from before: the first repository that writes to a name keeps it.
+/// In a store of an older version, the first repository that writes to a project keeps its name.
 #[test]
-fn a_project_from_before_belongs_to_the_first_that_writes_to_it() {
+fn an_older_project_belongs_to_the_first_repository_that_writes_to_it() {
     let place = Place::sqlite();
     let (one, other) = (repository(&place, "work/api"), repository(&place, "clients/api"));
     let db = place.db();
@@ -96,7 +96,7 @@ fn a_project_from_before_belongs_to_the_first_that_writes_to_it() {
 }
 
 #[test]
-fn a_detached_head_is_the_branch_it_is_on_or_must_be_told() {
+fn a_detached_head_uses_its_branch_or_needs_a_named_one() {
     let place = Place::sqlite();
     let folder = repository(&place, "api");
     git(&folder, &["checkout", "-q", "--detach"]);
@@ -137,7 +137,7 @@ fn a_plan_is_one_plan_however_its_path_is_written() {
         let tree = at(&place, from, &["plan", "tree", path, "--json"]).answer();
         assert!(tree["markdown"].as_str().unwrap().contains("(plan: plan.md)"), "{path}: {tree}");
     }
-    // What is in the folder one stands in is meant before what is at the root.
+    // A file in the current folder takes precedence over one at the root.
     fs::write(below.join("plan.md"), "# Below\n").unwrap();
     at(&place, &below, &["plan", "import", "plan.md"]).said();
     let tree = at(&place, &folder, &["plan", "tree", "below/plan.md", "--json"]).answer();
@@ -147,7 +147,7 @@ fn a_plan_is_one_plan_however_its_path_is_written() {
 }
 
 #[test]
-fn a_plan_that_is_not_there_is_reported_with_the_branch_it_is_on() {
+fn a_missing_plan_is_reported_with_the_branches_that_have_it() {
     let place = Place::sqlite();
     let folder = repository(&place, "api");
     at(&place, &folder, &["plan", "import", "plan.md"]).said();
@@ -164,15 +164,15 @@ fn a_plan_that_is_not_there_is_reported_with_the_branch_it_is_on() {
     let next =
         at(&place, &folder, &["todo", "next", "--plan-file", "plan.md", "--json"]).refusal(1);
     assert_eq!(next["code"], "unknown_plan");
-    // A file that cannot be read is no refusal by a rule.
+    // An unreadable file is an I/O error, not a refusal by a rule.
     let unread = at(&place, &folder, &["plan", "import", "no.md", "--json"]).refusal(3);
     assert_eq!(unread["code"], "io");
 }
 
-/// Three agents and a person in one repository with two worktrees: each write ends where it was
+/// Three agents and a person in one repository with two worktrees: each write goes where it was
 /// addressed.
 #[test]
-fn each_write_ends_where_it_was_addressed() {
+fn each_write_goes_where_it_was_addressed() {
     let place = Place::sqlite();
     let secret = place.operator();
     let main = repository(&place, "api");
@@ -226,7 +226,7 @@ fn a_hostile_git_configuration_runs_nothing() {
     fs::write(folder.join(".git/refs/heads/main"), format!("{}\n", "1".repeat(40))).unwrap();
     let shown = at(&place, &folder, &["status", "--json"]).with(&operator).answer();
     assert_eq!(shown["project"], "hostile");
-    // A detached HEAD is looked up among the branches.
+    // A detached HEAD is searched among the branches.
     fs::write(folder.join(".git/HEAD"), format!("{}\n", "1".repeat(40))).unwrap();
     fs::write(folder.join("plan.md"), "# Plan\n- [ ] a\n").unwrap();
     let imported =

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::Place;
 
 #[test]
-fn who_did_what_is_said_in_words() {
+fn reports_say_who_did_what() {
     let place = Place::sqlite();
     let (done, dropped) = (place.create("Measure"), place.create("Guess"));
     place.call("complete_todo", &json!({ "todoId": done, "outcome": "61 %" })).answer();

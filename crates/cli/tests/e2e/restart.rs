@@ -1,7 +1,7 @@
-//! PostgreSQL goes away and comes back while many write: what was acknowledged is there, nothing is
-//! there twice, and whoever follows the log misses nothing.
+//! PostgreSQL restarts while many write: acknowledged writes are there, none is there twice, and a
+//! follower of the log misses nothing.
 //!
-//! The server is this test's own, and its commits are durable: else a crash would prove nothing.
+//! The test has its own server with durable commits; otherwise a crash would prove nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -18,19 +18,19 @@ use crate::doctor::clean;
 use crate::running::Running;
 use crate::support::Place;
 
-/// Threads that share the connections of one process, as those of a server do.
+/// Threads that share the connections of one process, like those of a server.
 const THREADS: usize = 4;
-/// Writers that are a new process each time.
+/// Writers that start a new process for each write.
 const PROCESSES: usize = 2;
 /// How many writes are acknowledged between two restarts.
 const BETWEEN: usize = 30;
-/// All of it takes no longer, or the test fails.
+/// The test fails if it takes longer.
 const TIME_MAX: Duration = Duration::from_secs(18);
 
-/// What the writers have achieved so far.
+/// The progress of the writers.
 #[derive(Default)]
 struct Progress {
-    /// The id of the item that each key was answered with.
+    /// The id of the item in the answer to each key.
     acknowledged: Mutex<BTreeMap<String, Value>>,
     refused: AtomicUsize,
     is_over: AtomicBool,
@@ -41,7 +41,7 @@ impl Progress {
         self.acknowledged.lock().unwrap().len()
     }
 
-    /// Waits for that many more; gives up when the time is over.
+    /// Waits for this many more writes; fails after the deadline.
     fn wait_for(&self, more: usize, deadline: Instant) {
         let wanted = self.count() + more;
         while self.count() < wanted {
@@ -50,8 +50,8 @@ impl Progress {
         }
     }
 
-    /// Writes one item after the other, each under a key of its own and with as many attempts as
-    /// it takes. `write` gives the answer, or an error that may be tried again.
+    /// Writes one item after another, each with its own key and as many attempts as it takes.
+    /// `write` returns the answer, or an error that may be retried.
     fn write_on(
         &self,
         writer: usize,
@@ -63,7 +63,7 @@ impl Progress {
             let key = format!("{writer}/{n}");
             let mut last = String::new();
             let answer = loop {
-                // Also those whose test has failed meanwhile come to an end.
+                // The deadline also ends writers of a failed test.
                 assert!(Instant::now() < deadline, "{key} came too late: {last}");
                 match write(&turn, &key) {
                     Ok(answer) => break answer,
@@ -95,7 +95,7 @@ fn by_thread(world: &World, turn: &str, key: &str) -> Result<Value, String> {
     })
 }
 
-/// The same by a process of its own.
+/// A write by a separate process.
 fn by_process(place: &Place, turn: &str, key: &str) -> Result<Value, String> {
     let call = place.call_in("c1", turn, "create_todo", &input(key).to_string());
     let ran = call.words(["--idempotency-key", key]).run();
@@ -107,7 +107,7 @@ fn by_process(place: &Place, turn: &str, key: &str) -> Result<Value, String> {
     Err(error["message"].take().to_string())
 }
 
-/// Every item there is: its title, which is its key, and its id.
+/// Every item: its title, which is its key, and its id.
 fn stored(world: &World) -> Vec<(String, Value)> {
     let turns = (0..THREADS + PROCESSES).map(|writer| format!("t{writer}"));
     turns
@@ -122,10 +122,10 @@ fn stored(world: &World) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// P-23: the follower is there through both restarts. P-25: a key has one effect, also where the
+/// P-23: the follower continues through both restarts. P-25: a key has one effect, even if the
 /// answer to its first use was lost with the server.
 #[test]
-fn a_server_restarted_under_load_loses_nothing_and_doubles_nothing() {
+fn a_server_restarted_under_load_loses_nothing_and_repeats_nothing() {
     let mut server = OwnServer::start();
     let deadline = Instant::now() + TIME_MAX;
     let (world, place) = (World::on(server.store()), Place::on(server.store()));
@@ -144,7 +144,8 @@ fn a_server_restarted_under_load_loses_nothing_and_doubles_nothing() {
                 progress.write_on(writer, deadline, |turn, key| by_process(place, turn, key));
             });
         }
-        // Once it follows, it goes on; that it cannot begin on a server that is away is its answer.
+        // Once it follows the log it continues. If it starts while the server is down, it fails
+        // with an error.
         assert_eq!(follower.event()["type"], "project_opened");
         for restart in [Restart::Fast, Restart::Immediate] {
             progress.wait_for(BETWEEN, deadline);

@@ -1,5 +1,5 @@
-//! Those who follow the log of a store that is restored under them: told so, and never left with a
-//! silent gap (P-29).
+//! Followers of the log of a store that is restored: they get an error, and never miss events
+//! silently (P-29).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,9 +48,9 @@ fn told(after: i64, last: i64) -> Value {
     })
 }
 
-/// P-29: one follower has seen what is lost, the other has not.
+/// P-29: one follower has seen lost events, the other has not.
 #[test]
-fn a_follower_of_what_was_lost_is_told_and_one_of_what_was_kept_goes_on() {
+fn a_follower_of_lost_events_gets_an_error_and_any_other_continues() {
     let (place, copy) = backed_up();
     let kept = Running::start(&place.punch(["log", "-f", "--json", "--after", "2"]));
     assert_eq!(kept.event()["seq"], 3);
@@ -73,14 +73,14 @@ fn a_follower_of_what_was_lost_is_told_and_one_of_what_was_kept_goes_on() {
     place.create("c");
     assert_eq!(calm.event()["data"]["todo"]["title"], "c");
 
-    // The second restore takes what this one has seen since.
+    // The second restore removes events that this follower has seen.
     restore(&place, &copy);
     assert_eq!(calm.event()["error"], told(6, 7));
     assert_eq!(calm.end(), Some(1));
     clean(&place);
 }
 
-/// P-29: the numbers of what was lost never come again, however much is written since.
+/// P-29: the numbers of lost events are never used again, however much is written later.
 #[test]
 fn a_cursor_from_before_a_restore_is_refused_for_ever() {
     let (place, copy) = backed_up();
@@ -110,16 +110,16 @@ fn a_cursor_from_before_a_restore_is_refused_for_ever() {
     clean(&place);
 }
 
-/// P-29: the store was lost with all it had counted to; who followed it is told, and what is
-/// written to its successor has other numbers.
+/// P-29: the store and its last number were lost. Its followers get an error, and new events have
+/// other numbers.
 #[test]
-fn a_store_that_was_gone_or_damaged_goes_on_above_what_it_may_have_counted_to() {
+fn a_missing_or_damaged_store_continues_above_its_possible_last_number() {
     for damage in [None, Some("Dear diary,\n".repeat(1_000))] {
         let (place, copy) = backed_up();
         place.create("b");
         let log_on = Running::start(&place.punch(["log", "-f", "--json", "--after", "3"]));
         assert_eq!(log_on.event()["seq"], 4);
-        // Another file, as after a broken disk: writing into the one that is followed is noise.
+        // Another file, as after a disk failure: writing into the followed file would be noise.
         fs::remove_file(place.file()).unwrap();
         if let Some(noise) = damage {
             fs::write(place.file(), noise).unwrap();
@@ -138,7 +138,7 @@ fn a_store_that_was_gone_or_damaged_goes_on_above_what_it_may_have_counted_to() 
     }
 }
 
-/// P-29: a backup without a single event still says that it was restored.
+/// P-29: a restored backup without events still records its restore.
 #[test]
 fn an_empty_backup_goes_on_above_what_it_replaces() {
     let place = Place::sqlite();
@@ -150,7 +150,7 @@ fn an_empty_backup_goes_on_above_what_it_replaces() {
     let word = |word: &str| word.to_owned();
     assert_eq!(log(&place), [(4, word("project_opened")), (5, word("store_restored"))]);
     assert_eq!(place.punch(["log", "--after", "3", "--json"]).refusal(1), told(3, 5));
-    // Whoever restored it at a terminal is its operator: the bootstrap does not open again.
+    // The person who restored it at a terminal is its operator: the bootstrap does not open again.
     let token = place.punch(["token", "new", "--role", "operator", "--json"]);
     assert_eq!(token.refusal(4)["code"], "not_permitted");
     clean(&place);

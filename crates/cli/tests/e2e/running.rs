@@ -1,4 +1,4 @@
-//! A `punch` that goes on: its lines are read while it runs, each with the moment it was seen.
+//! A `punch` that keeps running: its lines are read as they appear, each with its time.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command};
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::support::Punch;
 
-/// The longest a line is waited for: a test that waits in vain fails, it does not hang.
+/// How long to wait for a line. A test that waits in vain fails and does not hang.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A child that ends with the test, at the latest.
+/// A child process that ends at the latest with the test.
 pub(crate) struct Running {
     child: Child,
     lines: Receiver<(Instant, String)>,
@@ -27,7 +27,7 @@ impl Running {
         let (sender, lines) = channel();
         thread::spawn(move || {
             for line in out.lines() {
-                // A test that has gone on needs no more lines.
+                // The test may have ended and need no more lines.
                 let Ok(line) = line else { return };
                 if sender.send((Instant::now(), line)).is_err() {
                     return;
@@ -37,7 +37,7 @@ impl Running {
         Self { child, lines }
     }
 
-    /// The next line, and when it was seen; none when there will be no more.
+    /// The next line and its time; `None` at the end of the output.
     pub(crate) fn line(&self) -> Option<(Instant, String)> {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => Some(line),
@@ -56,14 +56,14 @@ impl Running {
         (at, serde_json::from_str(&line).unwrap())
     }
 
-    /// Asks it to stop, as Ctrl-C does; gives its exit code.
+    /// Asks it to stop, like Ctrl-C. Returns its exit code.
     pub(crate) fn interrupt(self) -> Option<i32> {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
         self.end()
     }
 
-    /// Waits until it ends by itself; gives its exit code.
+    /// Waits until it ends. Returns its exit code.
     pub(crate) fn end(mut self) -> Option<i32> {
         while self.line().is_some() {}
         self.child.wait().unwrap().code()

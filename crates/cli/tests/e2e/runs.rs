@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::running::Running;
 use crate::support::{Names, Place, Punch};
 
-/// A plan of three; the first item is done, then it stops too early.
+/// A plan of three; the agent completes the first item and stops too early.
 const EARLY: &str = r#"
 [[steps]]
 text = "I plan."
@@ -44,7 +44,7 @@ text = "Now it is done."
 usage = { input = 1300, output = 5 }
 "#;
 
-/// It takes its time where it can be interrupted.
+/// Slow enough to be interrupted.
 const SLOW: &str = r#"
 [[steps]]
 text = "I plan."
@@ -74,12 +74,12 @@ fn configure(place: &Place, text: &str) {
     std::fs::write(folder.join("punchlist.toml"), text).unwrap();
 }
 
-/// Real time, because leases and pauses are real.
+/// Runs in real time, because leases and pauses are real.
 fn run(place: &Place, words: &[&str]) -> Punch {
     place.punch([&["run"], words].concat()).without_env("PUNCHLIST_NOW")
 }
 
-/// Waits until all is done but for the last words, for which the model takes its time. Gives the run.
+/// Waits until only the model's slow last reply is missing. Returns the run.
 fn the_last_call(place: &Place) -> String {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
@@ -104,9 +104,9 @@ fn titles(items: &Value) -> Vec<String> {
     items.as_array().unwrap().iter().map(title).collect()
 }
 
-/// T-32, S-6, S-20, S-26, S-37, P-9: what it says is standard output; mode, plan, continuations with their
-/// reason and the end are standard error; drained is exit 0.
-fn a_run_is_sent_on_until_it_is_drained(backend: Backend) {
+/// T-32, S-6, S-20, S-26, S-37, P-9: the agent's text goes to standard output; mode, plan,
+/// continuations with their reason, and the end go to standard error. A drained run is exit 0.
+fn a_run_is_continued_until_it_is_drained(backend: Backend) {
     let place = Place::new(backend);
     script(&place, "early.toml", EARLY);
     let ran =
@@ -137,9 +137,9 @@ Stopped: everything on the list is done.
     assert_eq!(ran.stderr, expected);
 }
 
-/// Work that is left is exit 1, with the reason and what to do next; the limit of continuations is
-/// named (S-20), and off by default an early stop is simply told.
-fn what_is_left_is_told(backend: Backend) {
+/// Remaining work is exit 1, with the reason and the next step. The limit of continuations is named
+/// (S-20). With driving off, an early stop is only reported.
+fn remaining_work_is_reported(backend: Backend) {
     let place = Place::new(backend);
     script(&place, "early.toml", EARLY);
     let model = ["--model", "scripted:early.toml"];
@@ -158,7 +158,7 @@ fn what_is_left_is_told(backend: Backend) {
     let capped = ["Do it", "--auto-complete-todos", "--max-todo-continuations=0", "--json"];
     let ran = run(&place, &capped).words(model).run();
     assert_eq!((ran.exit, &ran.json()["stopReason"]), (Some(1), &json!("continuation_cap")));
-    // The environment switches it on, a flag off again.
+    // The environment switches it on; a flag switches it off again.
     let on = run(&place, &["Do it", "--json"]).words(model);
     let on = on.env("PUNCHLIST_AUTO_COMPLETE_TODOS", "true");
     assert_eq!(on.run().json()["stopReason"], "drained");
@@ -170,7 +170,7 @@ fn item(n: u8, title: &str, status: &str, outcome: &str) -> Value {
     json!({ "id": format!("<id {n}>"), "title": title, "status": status, "outcome": outcome })
 }
 
-/// The shape of `--json`, and nothing else on either stream; the cost where there is a price.
+/// `--json` prints one object and nothing else on either stream, with the cost if there is a price.
 fn a_run_is_one_object(backend: Backend) {
     let place = Place::new(backend);
     script(&place, "early.toml", EARLY);
@@ -195,7 +195,7 @@ fn a_run_is_one_object(backend: Backend) {
         "usage": { "inputTokens": 2500, "outputTokens": 45, "costUsd": 0.0095 },
     });
     assert_eq!(answer, expected);
-    // Nobody answers for an agent that is not configured.
+    // An agent that is not configured is refused.
     let refused = run(&place, &["Do it", "--json"]).refusal(1);
     assert_eq!(refused["code"], "no_model");
     let refused = run(&place, &["x", "--agent", "coder", "--plan", "no.md", "--json"]).refusal(1);
@@ -212,10 +212,10 @@ fn a_run_is_one_object(backend: Backend) {
     assert_eq!(again["stopReason"], "drained", "what is over stays so");
 }
 
-/// What went wrong is said: with a stable code and words to programs, and by a worker with the run,
-/// the issue and the project.
+/// Failures are reported: to programs with a stable code and a message, and by a worker with the
+/// run, the issue and the project.
 #[test]
-fn what_fails_is_told_with_its_code_and_its_words() {
+fn a_failure_is_reported_with_its_code_and_message() {
     let place = Place::sqlite();
     let secret = place.operator();
     for (name, status, code) in [
@@ -247,9 +247,9 @@ fn what_fails_is_told_with_its_code_and_its_words() {
     }
 }
 
-/// A model that cannot be asked is refused before anything is written.
+/// A model that cannot be called is refused before anything is written.
 #[test]
-fn a_run_that_cannot_begin_leaves_nothing() {
+fn a_run_that_cannot_start_leaves_nothing_behind() {
     let place = Place::sqlite();
     place.operator();
     let before = place.log_length();
@@ -264,11 +264,11 @@ fn a_run_that_cannot_begin_leaves_nothing() {
     assert_eq!(place.log_length(), before);
 }
 
-/// S-27: Ctrl-C ends the run itself, with nothing half done; the end is told.
+/// S-27: Ctrl-C ends the run itself, with nothing half done; the end is reported.
 fn ctrl_c_stops_it_cleanly(backend: Backend) {
     let place = Place::new(backend);
     script(&place, "slow.toml", SLOW);
-    // Who began it may end it, whoever answers.
+    // The caller that started it may end it, even if another agent answers.
     let words = ["Do it", "--model", "scripted:slow.toml", "--agent", "coder"];
     let running = Running::start(&run(&place, &words));
     the_last_call(&place);
@@ -345,8 +345,8 @@ fn ctrl_c_clears_what_was_drawn() {
     assert!(shown.contains("\nStopping; once more ends it at once.\n"), "{shown}\n{raw:?}");
 }
 
-/// A process that is killed, or asked to end by the machine, leaves the run to whoever comes next,
-/// who does nothing twice.
+/// A process that is killed, or asked to end by the system, leaves the run to the next process,
+/// which repeats nothing.
 fn a_run_is_resumed(backend: Backend, signal: &str) {
     let place = Place::new(backend);
     script(&place, "slow.toml", SLOW);
@@ -358,7 +358,8 @@ fn a_run_is_resumed(backend: Backend, signal: &str) {
     let left = place.punch(["runs", "list", "--json"]).answer();
     assert_eq!(left["runs"][0]["state"], "running");
     let resumed = Running::start(&run(&place, &["--resume", &run_id]));
-    // It has it as soon as the lease of the dead one is over, and waits for the model again.
+    // It takes the run as soon as the dead process's lease has expired, and waits for the model
+    // again.
     let store = place.open();
     let id = punchlist_core::RunId::parse(&run_id).unwrap();
     let until = Instant::now() + Duration::from_secs(30);
@@ -377,8 +378,8 @@ fn a_run_is_resumed(backend: Backend, signal: &str) {
     assert_eq!(shown["run"]["iterations"], json!(2), "nothing was done twice");
 }
 
-/// A question stops it where nobody can answer; at a terminal it is asked on the spot.
-fn a_question_is_asked_here_or_waits(backend: Backend) {
+/// A question suspends the run if nobody can answer; at a terminal it is asked at once.
+fn a_question_is_asked_at_the_terminal_or_waits(backend: Backend) {
     let place = Place::new(backend);
     let asks = r#"
 [[steps]]
@@ -409,8 +410,9 @@ text = "It is 9090."
     assert!(here.stdout.contains("It is 9090."), "{here:?}");
 }
 
-/// What is handed on is done in this process where an agent is configured for it, waited for or not.
-fn what_is_handed_on_is_done_here(backend: Backend) {
+/// A delegation is done in this process if an agent is configured for it, whether it is waited for
+/// or not.
+fn delegations_are_done_in_this_process(backend: Backend) {
     let place = Place::new(backend);
     configure(
         &place,
@@ -447,7 +449,7 @@ text = "Both are back."
     assert!(ran.stderr.contains("  coder: three\n"), "{}", ran.stderr);
 }
 
-/// The plan is drawn in place, in as many columns as there are.
+/// The plan is drawn in place, at the available width.
 #[test]
 fn a_terminal_shows_the_plan_at_the_bottom() {
     let place = Place::sqlite();
@@ -460,7 +462,7 @@ fn a_terminal_shows_the_plan_at_the_bottom() {
     assert!(ran.stdout.contains("; 1 of 3 cancelled by the agent."), "{ran:?}");
 }
 
-/// A worker lets agents work: a run that somebody began is executed, and told line by line.
+/// A worker executes queued runs, and reports them line by line.
 fn a_worker_executes_runs(backend: Backend) {
     let place = Place::new(backend);
     script(&place, "early.toml", EARLY);
@@ -473,7 +475,7 @@ fn a_worker_executes_runs(backend: Backend) {
     assert_eq!(words.iter().map(|word| word.trim()).collect::<Vec<_>>(), expected, "{said}");
 }
 
-/// The whole demo: in a pipe, in a minute, with what must come of it in the store it names.
+/// The whole demo: in a pipe, within a minute, with the expected results in the store it names.
 #[test]
 fn the_demo_carries_a_todo_from_plan_to_completed() {
     let place = Place::sqlite();
@@ -507,7 +509,7 @@ fn the_demo_carries_a_todo_from_plan_to_completed() {
         .collect();
     assert_eq!(reasons.len(), 10);
     assert!(reasons.iter().all(|reason| ["drained", "no_plan"].contains(reason)), "{reasons:?}");
-    // For people, also where there is little room.
+    // For people, also on a narrow terminal.
     let told = demo(&[]).env("COLUMNS", "40").run();
     assert_eq!((told.exit, told.remarks().as_str()), (Some(0), ""));
     assert!(!told.stdout.contains('\u{1b}'));
@@ -519,7 +521,7 @@ fn the_demo_carries_a_todo_from_plan_to_completed() {
         .collect();
     assert!(wide.is_empty(), "{wide:#?}");
     assert!(story.contains("80 is not under 50"), "{story}");
-    // A strategy is not an open todo, and is told apart from one.
+    // A strategy is not an open todo, and looks different.
     assert!(story.contains("→ strategy (active): Build each module"), "{story}");
     for line in commands.lines().filter(|line| line.trim().starts_with("punch ")) {
         let words: Vec<&str> = line.split('#').next().unwrap().split_whitespace().skip(1).collect();
@@ -529,9 +531,9 @@ fn the_demo_carries_a_todo_from_plan_to_completed() {
     }
 }
 
-/// Ctrl-C ends the demo, and it says where it was.
+/// Ctrl-C ends the demo, and it reports where it was.
 #[test]
-fn the_demo_ends_when_it_is_asked_to() {
+fn the_demo_ends_on_request() {
     let place = Place::sqlite();
     let demo = place.bare(["demo", "--json"]).env("TMPDIR", place.home());
     let running = Running::start(&demo);
@@ -560,20 +562,20 @@ fn a_run_whose_machine_goes_down_is_resumed(backend: Backend) {
 }
 
 on_both!(
-    a_run_is_sent_on_until_it_is_drained,
-    what_is_left_is_told,
+    a_run_is_continued_until_it_is_drained,
+    remaining_work_is_reported,
     a_run_is_one_object,
     ctrl_c_stops_it_cleanly,
     a_killed_run_is_resumed,
     a_run_whose_machine_goes_down_is_resumed,
-    a_question_is_asked_here_or_waits,
-    what_is_handed_on_is_done_here,
+    a_question_is_asked_at_the_terminal_or_waits,
+    delegations_are_done_in_this_process,
     a_worker_executes_runs,
 );
 
-/// With `--serve` the demo's world stays open: a server answers, and agents go on until Ctrl-C.
+/// With `--serve` the demo stays open: a server answers, and agents continue until Ctrl-C.
 #[test]
-fn the_demo_stays_open_until_it_is_asked_to_end() {
+fn the_demo_stays_open_until_it_is_stopped() {
     let place = Place::sqlite();
     let demo = place.bare(["demo", "--serve", "--json"]).env("TMPDIR", place.home());
     let running = Running::start(&demo);

@@ -1,4 +1,4 @@
-//! The list of a session as a model keeps it over MCP, and as a person sees it.
+//! The list of a session, as a model keeps it over MCP and as a person sees it.
 
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
@@ -15,7 +15,8 @@ fn people_see(place: &Place) -> String {
     place.punch(["session", "todos", "--session", "s1"]).said()
 }
 
-/// S-9, S-28, S-30, X-10, P-9: a model writes its list, forgets an item, and everybody sees it.
+/// S-9, S-28, S-30, X-10, P-9: a model writes its list, leaves out an item, and everybody sees
+/// that.
 fn a_list_lives_over_mcp(backend: Backend) {
     let place = Place::new(backend);
     started(&place);
@@ -68,7 +69,7 @@ fn a_list_lives_over_mcp(backend: Backend) {
     let refusal = client.refusal("todo_write", &wrong, &json!({}));
     assert!(refusal["hint"].as_str().unwrap().ends_with("the nearest is completed"), "{refusal}");
     client.end();
-    // A worker keeps no list, whatever the profile shows it.
+    // A worker has no list, whatever its profile lists.
     let worker = ["--agent", "primary.subagents.x", "--profile", "session", "--session", "s1"];
     let client = Client::start(&place.punch(["mcp"]).words(worker));
     assert_eq!(client.names(), [""; 0]);
@@ -88,15 +89,15 @@ fn a_list_lives_over_mcp_on_postgres() {
 }
 
 #[test]
-fn the_session_tools_are_listed_as_accepted() {
+fn the_session_tools_match_their_golden() {
     let place = Place::sqlite();
     let client = Client::start(&place.punch(["mcp"]).words(["--profile", "session"]));
     insta::assert_snapshot!("session_tools", format!("{:#}", Value::Array(client.tools())));
     client.end();
 }
 
-/// a list that was rewritten under the same ids goes on as an issue, and folding the log gives
-/// what stands in the tables.
+/// a list that was rewritten with the same ids becomes an issue, and folding the log gives the
+/// tables.
 fn a_list_becomes_an_issue(backend: Backend) {
     let place = Place::new(backend);
     started(&place);
@@ -129,7 +130,7 @@ fn a_list_becomes_an_issue_on_postgres() {
     a_list_becomes_an_issue(Backend::Postgres);
 }
 
-/// the file of the project switches lists of sessions off, and the refusal names the switch.
+/// the project's file can switch session lists off, and the refusal names the switch.
 #[test]
 fn a_file_switches_session_lists_off() {
     let place = Place::sqlite();

@@ -1,12 +1,12 @@
-//! Sessions, the rest of `punch issue`, criteria and delegations: each command once, as people
-//! and agents give it, and what they are told when it does not go.
+//! Sessions, the rest of `punch issue`, criteria and delegations: each command once, as people and
+//! agents use it, and its errors.
 
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
 
 use crate::support::{Names, Place, Punch};
 
-/// A place with an operator, whose commands are given by words.
+/// A place with an operator, and commands given as words.
 struct Desk {
     place: Place,
     secret: String,
@@ -50,7 +50,7 @@ fn a_session_lives_over_its_commands(backend: Backend) {
     let short = &id[22..];
     let bound = format!("Bound session {short} (Fix it); it works on issue #1.\n");
     assert_eq!(desk.operator(&["session", "bind", "1", "--session", "s1"]).said(), bound);
-    // By place, by flag and by the host's id; the folder it runs in says nothing.
+    // By position, by flag and by the host's id; the current folder does not count.
     let whole = format!(
         "Fix it\n  active; started now by root:primary\n  works on issue #1\n  session {short}\n  \
          host claude\n  its host's id s1\n  conversation {}\n",
@@ -93,7 +93,7 @@ fn a_session_lives_over_its_commands_on_postgres() {
 }
 
 #[test]
-fn what_people_do_to_issues_is_said_in_a_line() {
+fn each_change_of_an_issue_prints_one_line() {
     let desk = Desk::new(Backend::SqliteFile);
     let said = |words: &[&str]| desk.operator(words).said();
     let none = "No sessions to show. `punch session start TITLE` begins one.\n";
@@ -126,7 +126,7 @@ fn what_people_do_to_issues_is_said_in_a_line() {
     assert!(page.contains("  operator:primary, now\n    Seen\n"), "{page}");
     let unlinked = said(&["issue", "unlink", "2", "child_of", "1"]);
     assert_eq!(unlinked, "Unlinked issue #2: Cookie is broken\n");
-    // K-7: the first message of the session that was sent names the issue.
+    // K-7: the first message of the sent session names the issue.
     let list = desk.operator(&["session", "list", "--json"]).answer();
     let chat = json!({ "conversationId": list["sessions"][0]["conversationId"] }).to_string();
     let chat = said(&["call", "conversation_show", &chat]);
@@ -185,7 +185,7 @@ fn delegations_are_taken_reported_and_decided() {
     let report = desk.agent(&report).words(["--proposal", proposal]).said();
     assert!(report.contains("\n  → The cookie.\n  it proposes, and nobody has"), "{report}");
     assert!(report.ends_with("\n  - Patch the cookie (Fix)\n"), "{report}");
-    // A bare text is all that an item must have.
+    // An item needs only a text.
     let item = r#"{"content":"Test it","phase":"Fix"}"#;
     let decide = ["delegation", "decide", id, "modify", "--items", "Patch it", "--items", item];
     let decided = desk.operator(&decide).said();
@@ -201,7 +201,7 @@ fn delegations_are_taken_reported_and_decided() {
 }
 
 #[test]
-fn wrong_words_have_their_codes_and_change_nothing() {
+fn invalid_commands_have_their_codes_and_change_nothing() {
     let desk = Desk::new(Backend::SqliteFile);
     desk.operator(&["issue", "new", "Log in fails"]).said();
     desk.operator(&["session", "start", "One", "--external-id", "s1"]).said();
@@ -234,9 +234,9 @@ fn wrong_words_have_their_codes_and_change_nothing() {
     assert_eq!(desk.place.log_length(), before);
 }
 
-/// Nobody who reads the log is shown JSON, or an id where the same page has a name for it.
+/// The log for people contains no JSON, and no id for which the same page has a name.
 #[test]
-fn the_log_says_in_words_what_happened() {
+fn the_log_is_readable_text() {
     let desk = Desk::new(Backend::SqliteFile);
     let agent = |operation: &str, input: &Value| {
         let call = desk.agent(&["call", operation, &input.to_string(), "--json"]);

@@ -1,7 +1,7 @@
-//! Running the real binary: a clean environment, bytes in, bytes and an exit code out.
+//! Runs the real binary: a clean environment, bytes in, bytes and an exit code out.
 //!
-//! The clock of every process stands at [`NOW`] unless a test moves it, so that whole answers can
-//! be compared; ids are the only thing that differs, and [`Names`] gives them stable names.
+//! The clock of every process is fixed at [`NOW`] unless a test changes it, so that whole answers
+//! can be compared. Only ids differ, and [`Names`] gives them stable names.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,13 +14,13 @@ use punchlist_testkit::{Backend, TestStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Where the clock stands.
+/// The fixed time.
 pub(crate) const NOW: &str = "2026-11-15T08:00:00.000000Z";
 
 /// The path of the binary under test.
 pub(crate) const PUNCH: &str = env!("CARGO_BIN_EXE_punch");
 
-/// A user's home with nothing in it, and a store that may not exist yet.
+/// An empty home of a user, and a store that may not exist yet.
 #[derive(Debug)]
 pub(crate) struct Place {
     home: TempDir,
@@ -40,7 +40,7 @@ impl Place {
         Self::new(Backend::SqliteFile)
     }
 
-    /// What `--db` takes.
+    /// The value of `--db`.
     pub(crate) fn db(&self) -> String {
         self.store.url()
     }
@@ -49,7 +49,7 @@ impl Place {
         self.store.target().clone()
     }
 
-    /// The store itself, for what no command does.
+    /// The store itself, for actions that no command does.
     pub(crate) fn open(&self) -> punchlist_store::Store {
         self.store.open()
     }
@@ -63,7 +63,7 @@ impl Place {
         self.home.path()
     }
 
-    /// `punch` with these words and nothing else: the store is the user's own default.
+    /// `punch` with only these words: the store is the user's default.
     pub(crate) fn bare<W: Into<OsString>>(&self, words: impl IntoIterator<Item = W>) -> Punch {
         Punch {
             words: words.into_iter().map(Into::into).collect(),
@@ -83,7 +83,7 @@ impl Place {
         self.bare(words).words(["--db", &self.db()]).env("PUNCHLIST_PROJECT", "test")
     }
 
-    /// `punch call` as `root` in the turn `t1` of the conversation `c1`, answering JSON.
+    /// `punch call` as `root` in the turn `t1` of the conversation `c1`, with JSON output.
     pub(crate) fn call(&self, operation: &str, input: &Value) -> Punch {
         self.call_in("c1", "t1", operation, &input.to_string())
     }
@@ -99,14 +99,14 @@ impl Place {
         call.words(["--conversation", conversation, "--turn", turn])
     }
 
-    /// Creates one item in the usual turn and gives its id.
+    /// Creates one item in the default turn. Returns its id.
     pub(crate) fn create(&self, title: &str) -> String {
         let answer = self.call("create_todo", &json!({ "items": [{ "title": title }] })).answer();
         answer["created"][0]["id"].as_str().unwrap().to_owned()
     }
 
     /// The secret of the first operator's token, on a store that has none yet. The store stays open
-    /// for those who bring none, also on a server.
+    /// for callers without a token, even on a server.
     pub(crate) fn operator(&self) -> String {
         let made = self.punch(["token", "new", "--role", "operator", "--json"]).answer();
         let secret = made["token"].as_str().unwrap().to_owned();
@@ -116,9 +116,8 @@ impl Place {
         secret
     }
 
-    /// How many events the project's log holds. On PostgreSQL the table is asked: a test that runs
-    /// beside this one may hold the horizon back for a moment, and what was just written is then
-    /// not told yet.
+    /// The number of events in the project's log. On PostgreSQL the table is counted, because a
+    /// concurrent test may hold back the horizon for a moment and hide the newest events.
     pub(crate) fn log_length(&self) -> usize {
         if !self.db().starts_with("postgres") {
             return self.log_told();
@@ -131,13 +130,14 @@ impl Place {
         usize::try_from(found.unwrap().unwrap_or_default()).unwrap()
     }
 
-    /// How many events the project's log tells.
+    /// The number of visible events in the project's log.
     fn log_told(&self) -> usize {
         let log = self.punch(["call", "event_list", r#"{"after":0,"limit":1000}"#, "--json"]);
         log.answer()["events"].as_array().unwrap().len()
     }
 
-    /// Waits, for a bounded time, until the log tells at least so many events; gives the number.
+    /// Waits, for a limited time, until the log shows at least `count` events. Returns their
+    /// number.
     pub(crate) fn log_of(&self, count: usize) -> usize {
         for _ in 0..200 {
             let length = self.log_told();
@@ -191,14 +191,14 @@ impl Punch {
         self.env("PUNCHLIST_TOKEN", secret)
     }
 
-    /// Runs it and takes its words: exit 0, nothing but notes on stderr.
+    /// Runs it and returns its text: exit 0, only notes on stderr.
     pub(crate) fn said(&self) -> String {
         let ran = self.run();
         assert_eq!((ran.exit, ran.remarks().as_str()), (Some(0), ""), "{}", self.shown());
         ran.stdout
     }
 
-    /// The words that were given, for the message of an assertion.
+    /// The given words, for the message of an assertion.
     pub(crate) fn shown(&self) -> String {
         let words: Vec<String> = self
             .words
@@ -208,36 +208,36 @@ impl Punch {
         words.join(" ")
     }
 
-    /// The command with its environment; streams are the caller's to set.
+    /// The command with its environment; the caller sets the streams.
     pub(crate) fn command(&self) -> Command {
         self.command_of(PUNCH, &self.words)
     }
 
-    /// Another program in the same environment, which is to start `punch` with these words.
+    /// Runs another program in the same environment, which starts `punch` with these words.
     pub(crate) fn under<'a>(&self, program: &str, words: impl IntoIterator<Item = &'a str>) -> Ran {
         let before = words.into_iter().map(OsString::from).chain([PUNCH.into()]);
         let words: Vec<OsString> = before.chain(self.words.iter().cloned()).collect();
         run(self.command_of(program, &words), &self.stdin)
     }
 
-    /// Runs it on a pseudo-terminal of its own, as a person would, or an agent that wants to look
-    /// like one. Both its streams come back as one.
+    /// Runs it on its own pseudo-terminal, like a person or an agent that imitates one. Both output
+    /// streams are returned as one.
     pub(crate) fn on_terminal(&self) -> Ran {
         run(self.terminal_command(), &self.stdin)
     }
 
-    /// Runs it on a terminal of so many columns.
+    /// Runs it on a terminal of this width.
     pub(crate) fn on_terminal_of(&self, columns: u16) -> Ran {
         let line = format!("stty cols {columns} rows 50 -echo; exec {}", self.line());
         run(self.script(&line), &self.stdin)
     }
 
-    /// Starts it there; what is typed goes through its standard input.
+    /// Starts it on a terminal; standard input is what is typed.
     pub(crate) fn spawn_on_terminal(&self) -> Child {
         spawn(self.terminal_command())
     }
 
-    /// Runs it there with its output in a pipe: `punch … | cat`.
+    /// Runs it on a terminal with its output in a pipe: `punch … | cat`.
     pub(crate) fn piped_on_terminal(&self) -> Ran {
         run(self.script(&format!("{} | cat", self.line())), &self.stdin)
     }
@@ -272,8 +272,7 @@ impl Punch {
         spawn(self.command())
     }
 
-    /// Runs it and takes its answer: exit 0, one JSON object on stdout, nothing but notes on
-    /// stderr.
+    /// Runs it and returns its answer: exit 0, one JSON object on stdout, only notes on stderr.
     pub(crate) fn answer(&self) -> Value {
         let ran = self.run();
         assert_eq!(ran.exit, Some(0), "{}\n{ran:?}", self.shown());
@@ -281,7 +280,7 @@ impl Punch {
         ran.json()
     }
 
-    /// Runs it and takes the error object of its refusal, with the exit code it must have.
+    /// Runs it and returns the error object of its refusal, which must have this exit code.
     pub(crate) fn refusal(&self, exit: i32) -> Value {
         let ran = self.run();
         assert_eq!(ran.exit, Some(exit), "{}\n{ran:?}", self.shown());
@@ -302,14 +301,14 @@ fn run(command: Command, stdin: &[u8]) -> Ran {
     let mut child = spawn(command);
     let mut pipe = child.stdin.take().unwrap();
     let written = stdin.to_owned();
-    // A child that does not read its input closes the pipe under us; that is its right.
+    // A child that does not read its input closes the pipe, which is not an error.
     let writer = std::thread::spawn(move || drop(pipe.write_all(&written)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     output.into()
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Ran {
@@ -335,7 +334,7 @@ impl Ran {
         serde_json::from_str(&self.stdout).unwrap()
     }
 
-    /// What stderr says besides notes.
+    /// The text on stderr, without notes.
     pub(crate) fn remarks(&self) -> String {
         let lines = self.stderr.lines().filter(|line| !line.starts_with("note: "));
         lines.map(|line| format!("{line}\n")).collect()

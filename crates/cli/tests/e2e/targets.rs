@@ -1,11 +1,11 @@
-//! Where a write goes: to the issue, session or plan that is named, or nowhere.
+//! The target of a write: the named issue, session or plan, or nothing.
 
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
 
 use crate::support::{Place, Punch};
 
-/// Four issues; a session of this very folder is bound to #4, and its agent has two steps there.
+/// Four issues. A session in this folder is bound to #4, and its agent has two steps there.
 struct Folder {
     place: Place,
     secret: String,
@@ -38,7 +38,7 @@ impl Folder {
         let steps = shown["steps"].as_array().unwrap().iter();
         let pair = |step: &Value| (text(&step["content"]), text(&step["status"]));
         let mut steps: Vec<_> = steps.map(pair).collect();
-        // The clock stands still, so nothing says which of two was made first.
+        // The clock is fixed, so the order of creation is not visible.
         steps.sort();
         steps
     }
@@ -73,7 +73,7 @@ fn an_issue_that_is_named_is_written_on_postgres() {
     an_issue_that_is_named_is_written(Backend::Postgres);
 }
 
-/// The folder says nothing, for people and for agents: several of each work in it.
+/// The folder does not count, for people or agents, because several of each may work in it.
 #[test]
 fn a_write_without_a_target_asks_for_one() {
     let folder = Folder::new(Backend::SqliteFile);
@@ -92,7 +92,7 @@ fn a_write_without_a_target_asks_for_one() {
     assert_eq!(folder.place.log_length(), before);
 }
 
-/// K-45: what a person files after sending another issue away is no child of it.
+/// K-45: an issue that a person creates after sending another one to an agent is not its child.
 #[test]
 fn an_issue_is_a_child_only_in_a_session_that_was_named() {
     let folder = Folder::new(Backend::SqliteFile);
@@ -109,7 +109,7 @@ fn an_issue_is_a_child_only_in_a_session_that_was_named() {
     assert_eq!(links("7")[0]["kind"], "child_of");
 }
 
-/// `--issue` is never dropped without a word.
+/// `--issue` is never ignored silently.
 #[test]
 fn an_issue_that_a_command_cannot_use_is_refused() {
     let folder = Folder::new(Backend::SqliteFile);

@@ -1,10 +1,10 @@
-//! What reaches a terminal: nothing that it obeys, in words and in JSON.
+//! Text for a terminal contains no control characters, in text and in JSON.
 
 use serde_json::{Value, json};
 
 use crate::support::Place;
 
-/// Clears the screen, turns the direction of text, deletes, and C1 in one character each.
+/// Clears the screen, reverses the text direction, deletes, and contains C1 controls.
 const NASTY: &str =
     "a\u{1b}[2Jb\u{202e}c\u{2066}d\u{7f}e\u{9b}31mf\u{85}g\u{200f}h\u{61c}i\u{2028}j";
 
@@ -36,7 +36,7 @@ fn no_control_reaches_a_terminal_in_words_or_in_json() {
             assert_eq!(found, Vec::<char>::new(), "{} {:?}", punch.shown(), ran.stdout);
         }
     }
-    // Escaped, and not left out: it reads back as it was.
+    // Escaped, and not left out: it parses back to the original.
     let list = place.punch(["call", "list_todo", "{}", "--json"]).words(turn).words(agent);
     let answer: Value = serde_json::from_str(
         list.on_terminal()
@@ -50,7 +50,7 @@ fn no_control_reaches_a_terminal_in_words_or_in_json() {
     assert_eq!(answer["items"][0]["title"], list.answer()["items"][0]["title"]);
 }
 
-/// The name of the person goes into the log as a part of the principal.
+/// The person's name becomes a part of the principal in the log.
 #[test]
 fn a_user_name_that_is_none_is_left_out() {
     let place = Place::sqlite();

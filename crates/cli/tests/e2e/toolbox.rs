@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{PUNCH, Place};
 
-/// The tools of a server that a file names are listed, called and refused like our own.
+/// The tools of a configured MCP server are listed, called and refused like our own.
 fn a_server_of_ours_serves_our_client(backend: Backend) {
     let place = Place::new(backend);
     let words = [PUNCH, "mcp", "--db", &place.db(), "--project", "test", "--profile", "all"];

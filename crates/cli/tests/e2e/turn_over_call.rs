@@ -1,4 +1,4 @@
-//! The turn tools over `punch call`: each call a process of its own, on either database.
+//! The turn tools over `punch call`: each call is a separate process, on either database.
 
 use punchlist_testkit::Backend;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::life;
 use crate::support::{Names, Place};
 
-/// T-37, P-15: every step is a fresh process, so each answer comes from the store alone.
+/// T-37, P-15: every step is a new process, so each answer comes only from the store.
 fn a_turn_lives_over_call(backend: Backend) {
     let place = Place::new(backend);
     life::play(|step| {
@@ -33,8 +33,8 @@ fn a_turn_lives_over_call_on_postgres() {
     a_turn_lives_over_call(Backend::Postgres);
 }
 
-/// The clock moves between the processes: each time is that of the call that made it.
-fn times_are_those_of_the_calls(backend: Backend) {
+/// The clock changes between the processes: each time in an answer is that of its call.
+fn each_time_is_that_of_its_call(backend: Backend) {
     let place = Place::new(backend);
     let at = |operation: &str, input: serde_json::Value, now: &str| {
         place.call(operation, &input).env("PUNCHLIST_NOW", now).answer()
@@ -44,7 +44,7 @@ fn times_are_those_of_the_calls(backend: Backend) {
         json!({ "items": [{ "title": "early", "order": 7 }] }),
         "2026-11-15T08:00:00Z",
     );
-    // T-15: of two at the same place the older comes first, whatever the ids are.
+    // T-15: of two items at the same position the older comes first, whatever their ids are.
     at(
         "create_todo",
         json!({ "items": [{ "title": "late", "order": 7 }] }),
@@ -80,17 +80,17 @@ fn times_are_those_of_the_calls(backend: Backend) {
 }
 
 #[test]
-fn times_are_those_of_the_calls_on_sqlite() {
-    times_are_those_of_the_calls(Backend::SqliteFile);
+fn each_time_is_that_of_its_call_on_sqlite() {
+    each_time_is_that_of_its_call(Backend::SqliteFile);
 }
 
 #[test]
-fn times_are_those_of_the_calls_on_postgres() {
-    times_are_those_of_the_calls(Backend::Postgres);
+fn each_time_is_that_of_its_call_on_postgres() {
+    each_time_is_that_of_its_call(Backend::Postgres);
 }
 
-/// One store, many projects and conversations: none sees the other's turn of the same name.
-fn lists_are_apart(backend: Backend) {
+/// One store, many projects and conversations: turns with the same name are separate.
+fn lists_are_separate(backend: Backend) {
     let place = Place::new(backend);
     place.create("here");
     let titles = |project: &str, conversation: &str| {
@@ -105,13 +105,13 @@ fn lists_are_apart(backend: Backend) {
 }
 
 #[test]
-fn projects_and_conversations_are_apart_on_sqlite() {
-    lists_are_apart(Backend::SqliteFile);
+fn projects_and_conversations_are_separate_on_sqlite() {
+    lists_are_separate(Backend::SqliteFile);
 }
 
 #[test]
-fn projects_and_conversations_are_apart_on_postgres() {
-    lists_are_apart(Backend::Postgres);
+fn projects_and_conversations_are_separate_on_postgres() {
+    lists_are_separate(Backend::Postgres);
 }
 
 #[test]
@@ -125,13 +125,13 @@ fn the_default_store_is_the_users_own_and_private() {
         let found = std::os::unix::fs::MetadataExt::mode(&path.metadata().unwrap());
         assert_eq!(found & 0o777, mode, "{}", path.display());
     }
-    // Without XDG_DATA_HOME it is the usual place below the home.
+    // Without XDG_DATA_HOME it is in the default folder below the home.
     create.without_env("XDG_DATA_HOME").answer();
     assert!(place.home().join(".local/share/punchlist/punchlist.db").is_file());
 }
 
 #[test]
-fn input_comes_from_standard_input_as_well() {
+fn input_can_come_from_standard_input() {
     let place = Place::sqlite();
     let call = place.call_in("c1", "t1", "create_todo", "-");
     let answer = call.stdin(r#"{"items":[{"title":"från röret"}]}"#).answer();

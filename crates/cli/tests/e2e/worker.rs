@@ -1,4 +1,4 @@
-//! `punch worker` and `punch metric`: figures come in by themselves, and people see them.
+//! `punch worker` and `punch metric`: metrics are collected automatically, and people see them.
 
 use punchlist_testkit::{Backend, TestStore, World, developer_experience};
 use serde_json::{Value, json};
@@ -9,13 +9,13 @@ use crate::support::Place;
 const MISSION: &str = "developer-experience";
 const METRIC: &str = "local-build-time";
 
-/// A place with the usual mission, whose metric is read by this program; and its lead's token.
+/// A place with the usual mission, whose metric is read by this program. Returns the lead's token.
 fn measured(backend: Backend, command: &Value) -> (Place, String) {
     let (place, lead, _) = measured_by(backend, command);
     (place, lead)
 }
 
-/// The same, with the token of a process that may serve everybody.
+/// Like `measured`, also with the token of a process that may serve everybody.
 fn measured_by(backend: Backend, command: &Value) -> (Place, String, String) {
     let place = Place::new(backend);
     let mut file = developer_experience();
@@ -57,13 +57,13 @@ fn metrics_are_collected_from_the_command_line_on_postgres() {
     metrics_are_collected_from_the_command_line(Backend::Postgres);
 }
 
-/// A collector that looks for our token and our keys finds none.
+/// A collector that searches for our token and our keys finds none.
 #[test]
 fn a_collector_finds_no_secret_of_the_worker() {
     let script = "env | grep -c 'hush\\|TOKEN\\|PUNCHLIST\\|HOME' || true";
     let (place, lead, system) = measured_by(Backend::SqliteFile, &json!(["sh", "-c", script]));
     place.punch(["metric", "collect", MISSION, METRIC]).with(&lead).said();
-    // A lead's token does not start a worker; an unnarrowed system token does.
+    // A worker cannot be started with a lead's token, but with a system token that is not narrowed.
     let refused = place.punch(["worker", "--once", "--json"]).with(&lead).refusal(4);
     assert_eq!(refused["code"], "not_permitted");
     let worker = place.punch(["worker", "--once", "--json"]).with(&system);
@@ -75,7 +75,7 @@ fn a_collector_finds_no_secret_of_the_worker() {
     assert_eq!(done, expected);
 }
 
-/// A running worker does what another process queues, says so, and ends when it is asked to.
+/// A running worker does work that another process queues, reports it, and ends on request.
 fn a_worker_runs_until_it_is_stopped(backend: Backend) {
     let (place, lead) = measured(backend, &json!(["sh", "-c", "echo no route >&2; exit 4"]));
     let worker = Running::start(&place.punch(["worker", "--json"]));

@@ -1,22 +1,22 @@
-//! A browser without a script: cookies, links, forms and redirects, and nothing else.
+//! A browser without scripts: only cookies, links, forms and redirects.
 
 use std::cell::RefCell;
 
 use crate::serving::{Reply, Served};
 use crate::support::Place;
 
-/// A browser that is signed in.
+/// A signed-in browser.
 #[derive(Debug)]
 pub(crate) struct Browser<'a> {
     served: &'a Served,
     cookies: RefCell<Vec<(String, String)>>,
 }
 
-/// A page as it came.
+/// A page as it was received.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) status: u16,
-    /// Where it was found in the end, with its fragment.
+    /// The final address, with its fragment.
     pub(crate) at: String,
     pub(crate) html: String,
 }
@@ -26,7 +26,7 @@ impl<'a> Browser<'a> {
         Self { served, cookies: RefCell::default() }
     }
 
-    /// Signed in by a link of `punch open`.
+    /// A browser that is signed in with a link of `punch open`.
     pub(crate) fn of(served: &'a Served, place: &Place, operator: &str) -> Self {
         let browser = Self::new(served);
         let page = browser.follow(&link(served, place, operator));
@@ -49,7 +49,7 @@ impl<'a> Browser<'a> {
         }
     }
 
-    /// One request, no redirect followed.
+    /// Sends one request without following redirects.
     pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Reply {
         let mut headers = self.headers();
         headers.push(("Accept".to_owned(), "text/html".to_owned()));
@@ -72,7 +72,7 @@ impl<'a> Browser<'a> {
         reply
     }
 
-    /// Goes to a path, or a whole link, and where that leads.
+    /// Follows a path or a whole link, with its redirects.
     pub(crate) fn follow(&self, to: &str) -> Page {
         let path = to.strip_prefix(&self.served.url).unwrap_or(to);
         self.arrive("GET", path, "")
@@ -96,7 +96,7 @@ impl<'a> Browser<'a> {
         }
     }
 
-    /// Sends a form of a page, with some fields filled in.
+    /// Submits a form of a page, with some fields filled in.
     pub(crate) fn send(&self, page: &Page, key: &str, fields: &[(&str, &str)]) -> Page {
         let (action, hidden) = page.form(key);
         let mut sent: Vec<String> = Vec::new();
@@ -111,7 +111,7 @@ impl<'a> Browser<'a> {
     }
 }
 
-/// A link that signs in, made at the command line.
+/// A sign-in link, created on the command line.
 pub(crate) fn link(served: &Served, place: &Place, operator: &str) -> String {
     let made = place.punch(["open", "--print", "--json"]).with(operator).answer();
     let url = made["url"].as_str().unwrap().to_owned();
@@ -120,7 +120,7 @@ pub(crate) fn link(served: &Served, place: &Place, operator: &str) -> String {
 }
 
 impl Page {
-    /// The address of a form, and the fields that it carries by itself.
+    /// The address of a form, and its preset fields.
     pub(crate) fn form(&self, key: &str) -> (String, Vec<(String, String)>) {
         let start = self.html.find(&format!("<form id=\"{key}\""));
         let start = start.unwrap_or_else(|| panic!("no form {key} in {}", self.html));
@@ -139,7 +139,7 @@ impl Page {
         self.html.contains(text)
     }
 
-    /// The words, without tags.
+    /// The text of the page, without tags.
     pub(crate) fn words(&self) -> String {
         let mut words = String::new();
         let body = self.html.split("<body").nth(1).unwrap_or_default();

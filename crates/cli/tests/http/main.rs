@@ -1,6 +1,6 @@
 //! The tests of `punch serve` and of stores behind it: the real binary, real sockets.
 //!
-//! One binary for all of them, beside the end-to-end tests whose support it uses.
+//! One binary for all of them, separate from the end-to-end tests, whose support code it uses.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The pages as a browser gets them: signing in, headers, what is not there, and hostile text.
+//! The pages as a browser gets them: signing in, headers, unknown pages, and hostile text.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn call(place: &Place, operator: &str, operation: &str, input: &Value) -> Value 
 }
 
 #[test]
-fn link_signs_in_once_and_the_session_is_a_token_that_ends() {
+fn a_link_signs_in_once_and_the_session_is_a_token_that_ends() {
     let (place, operator) = world();
     let served = Served::start(&place);
     let url = link(&served, &place, &operator);
@@ -32,7 +32,7 @@ fn link_signs_in_once_and_the_session_is_a_token_that_ends() {
     }
     assert!(!cookie.contains("Secure"), "not over plain HTTP: {cookie}");
     assert_eq!(browser.follow("/").status, 200);
-    // Once: another browser learns that it was used, and is nobody.
+    // It works once: another browser is told that it was used, and is not signed in.
     let late = Browser::new(&served);
     let again = late.follow(&path);
     assert_eq!((again.status, again.has("This link was used already.")), (410, true));
@@ -53,7 +53,7 @@ fn link_signs_in_once_and_the_session_is_a_token_that_ends() {
 }
 
 #[test]
-fn session_is_no_bearer_token_and_a_token_is_no_session() {
+fn a_session_is_not_a_bearer_token_and_a_token_is_not_a_session() {
     let (place, operator) = world();
     let served = Served::start(&place);
     let browser = Browser::of(&served, &place, &operator);
@@ -62,7 +62,7 @@ fn session_is_no_bearer_token_and_a_token_is_no_session() {
     let cookie = format!("punchlist_session={session}");
     let stream = served.events("", &[("Cookie", &cookie)]);
     assert_eq!(stream.status, 200);
-    // Nowhere else below /v1: there it is as if no cookie had come.
+    // Elsewhere below /v1 the cookie is ignored.
     let made = served.ask("POST", "/v1/token_list", &[("Cookie", &cookie)], "{}");
     assert_eq!(made.status, 403);
     let bad = format!("punchlist_session={operator}");
@@ -152,7 +152,7 @@ fn every_page_has_headers_that_protect_it_and_no_style_or_script_of_its_own() {
     for path in ["/p/test/issues/99", "/p/nowhere", "/nowhere", "/p/test/nowhere"] {
         assert_eq!(browser.ask("GET", path, "").status, 404, "{path}");
     }
-    // A program that asks for a path that is none gets a problem, as before.
+    // A program that requests an unknown path still gets a problem.
     assert_eq!(served.get("/nowhere").refusal(), (404, "unknown_path".to_owned()));
 }
 
@@ -174,9 +174,9 @@ fn assets_are_kept_by_browsers_and_change_their_name_with_their_content() {
     assert_eq!(served.get("/assets/style-000000000000.css").status, 404);
 }
 
-/// Texts that would do harm if they were taken for HTML, in every field an agent writes here.
+/// Texts that would do harm if they were treated as HTML, in every field that an agent writes.
 #[test]
-fn hostile_text_is_text() {
+fn hostile_text_is_shown_as_text() {
     let attempts = [
         "<script>alert(1)</script>",
         "\"><img src=x onerror=alert(1)>",

@@ -1,4 +1,4 @@
-//! Deciding on the pages, without a script: what a form does, what it keeps, and who was first.
+//! Decisions on the pages, without a script: what a form does, what it keeps, and who was first.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::browser::{Browser, Page};
 use crate::serving::Served;
 use crate::support::Place;
 
-/// An issue with two criteria, claimed, and a sign-off that waits.
+/// An issue with two claimed criteria, and an open sign-off.
 fn sign_off(place: &Place, operator: &str) -> String {
     let made = json!({ "title": "Refunds", "criteria": ["It waits", "It is logged"] });
     place.call("issue_create", &made).with(operator).answer();
@@ -52,7 +52,7 @@ fn sign_off_on_home_accepts_the_criteria_and_the_next_decision_is_the_target() {
     assert_eq!(done.at, format!("/#gate-{}", asked["gateId"].as_str().unwrap()));
     assert!(done.has("Signed off.") && done.has("role=\"status\""), "{}", done.html);
     assert!(show(&place)["criteria"][0]["acceptedAt"].is_string());
-    // The notice was for that one page.
+    // The notice is shown on one page only.
     assert!(!browser.follow("/").has("Signed off."));
     let key = format!("answer-{}", asked["gateId"].as_str().unwrap());
     let empty = browser.send(&done, &key, &[]);
@@ -63,7 +63,7 @@ fn sign_off_on_home_accepts_the_criteria_and_the_next_decision_is_the_target() {
 }
 
 #[test]
-fn refusing_needs_words_keeps_what_was_typed_and_reopens_what_was_chosen() {
+fn refusing_needs_a_reason_keeps_the_typed_text_and_reopens_the_chosen_criteria() {
     let place = Place::sqlite();
     let operator = place.operator();
     sign_off(&place, &operator);
@@ -86,7 +86,7 @@ fn refusing_needs_words_keeps_what_was_typed_and_reopens_what_was_chosen() {
 }
 
 #[test]
-fn second_of_two_people_sees_who_was_first_and_what_was_decided() {
+fn the_second_of_two_people_sees_who_was_first_and_their_decision() {
     let place = Place::sqlite();
     let operator = place.operator();
     sign_off(&place, &operator);
@@ -106,7 +106,7 @@ fn second_of_two_people_sees_who_was_first_and_what_was_decided() {
 }
 
 #[test]
-fn changed_issue_is_not_signed_off_by_a_page_from_before() {
+fn a_changed_issue_is_not_signed_off_by_an_older_page() {
     let place = Place::sqlite();
     let operator = place.operator();
     sign_off(&place, &operator);
@@ -123,7 +123,7 @@ fn changed_issue_is_not_signed_off_by_a_page_from_before() {
 }
 
 #[test]
-fn form_of_another_session_is_refused_and_keeps_what_was_typed() {
+fn a_form_of_another_session_is_refused_and_keeps_the_typed_text() {
     let place = Place::sqlite();
     let operator = place.operator();
     place.call("issue_create", &json!({ "title": "One" })).with(&operator).answer();
@@ -135,12 +135,12 @@ fn form_of_another_session_is_refused_and_keeps_what_was_typed() {
     assert_eq!(refused.status, 403);
     assert!(refused.has("Half a thought") && refused.has("from before you signed in"));
     assert_eq!(show(&place)["updates"], json!([]));
-    // The page that came back is ours, and sends it.
+    // The returned page belongs to this session, and its form works.
     assert!(new.send(&refused, "comment", &[("text", "Half a thought")]).has("Commented."));
 }
 
 #[test]
-fn stale_checklist_edit_shows_both_versions_and_loses_neither() {
+fn a_stale_checklist_edit_shows_both_versions_and_loses_neither() {
     let place = Place::sqlite();
     let operator = place.operator();
     let made = json!({ "title": "One", "criteria": ["First", "Second"] });
@@ -208,7 +208,7 @@ fn issue_is_created_worked_on_and_closed_on_its_pages() {
     let sent = browser.follow("/p/test/issues/2?open=send");
     let sent = browser.send(&sent, "send", &[("message", "Start with the tests.")]);
     assert!(sent.has("Sent to an agent.") && sent.has("1 of 1 active"), "{}", sent.html);
-    // Closing says first what is not met.
+    // Closing first shows the unmet criteria.
     let closing = browser.follow("/p/test/issues/2?open=close-resolved");
     assert!(closing.words().contains("2 criteria are not accepted:"), "{}", closing.words());
     let closed = browser.send(&closing, "close-resolved", &[("reason", "Good enough")]);
@@ -218,7 +218,7 @@ fn issue_is_created_worked_on_and_closed_on_its_pages() {
 }
 
 #[test]
-fn form_of_a_hundred_fields_is_shown_judged_and_answered() {
+fn a_form_of_a_hundred_fields_is_shown_validated_and_answered() {
     let place = Place::sqlite();
     let operator = place.operator();
     let mut fields = serde_json::Map::new();

@@ -1,4 +1,4 @@
-//! The pages where agents work: sessions, missions, todos, plans, agents, and what happened.
+//! The pages about the work of agents: sessions, missions, todos, plans, agents, and activity.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn mission(place: &Place, operator: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_page_says_what_belongs_there_while_there_is_nothing() {
+fn every_empty_page_says_what_belongs_there() {
     let (place, operator) = world();
     call(&place, &operator, "issue_create", &json!({ "title": "One" }));
     let served = Served::start(&place);
@@ -72,9 +72,9 @@ fn every_page_says_what_belongs_there_while_there_is_nothing() {
     }
 }
 
-/// S-26, S-27: a person sees whether a session continues, pauses it, speaks to it and ends it.
+/// S-26, S-27: a person sees whether a session continues, and can pause it, write to it and end it.
 #[test]
-fn session_is_read_paused_resumed_spoken_to_and_stopped() {
+fn a_session_can_be_read_paused_resumed_written_to_and_stopped() {
     let (place, operator) = world();
     let input = json!({ "title": "Move the images", "criteria": ["Every image is there"] });
     call(&place, &operator, "issue_create", &input);
@@ -121,7 +121,7 @@ fn chat_of_500_messages_is_read_in_pages_from_its_end() {
     assert!(earlier.has("Show the newest messages"));
 }
 
-/// M-81: a mission shows its metrics, its capacity and what waits; a claim is decided in place.
+/// M-81: a mission shows its metrics, its capacity and its claims; a claim is decided in place.
 #[test]
 fn mission_shows_charts_and_capacity_and_a_claim_is_decided_on_it() {
     let (place, operator) = world();
@@ -163,7 +163,7 @@ fn mission_shows_charts_and_capacity_and_a_claim_is_decided_on_it() {
     assert!(paused.has("Paused.") && paused.has("Resume"), "{}", paused.html);
 }
 
-/// O-28: the tree has the current task on one leaf, and a finished branch is folded.
+/// O-28: the current task is marked on one leaf, and a finished branch is folded.
 #[test]
 fn plan_shows_its_tree_and_the_current_task() {
     let (place, operator) = world();

@@ -1,4 +1,4 @@
-//! What keeps others out: names, origins, proxies, addresses and limits.
+//! Protection against outsiders: host names, origins, proxies, addresses and limits.
 
 use std::io::{Read, Write};
 
@@ -11,7 +11,8 @@ fn is(reply: &Reply, status: u16, code: &str) {
     assert_eq!(reply.refusal(), (status, code.to_owned()));
 }
 
-/// A page that makes its own name lead here, or that calls from another site or port.
+/// The attack: a page makes its own name resolve to this machine, or calls from another site or
+/// port.
 #[test]
 fn foreign_names_and_pages_are_refused() {
     let place = Place::sqlite();
@@ -32,7 +33,7 @@ fn foreign_names_and_pages_are_refused() {
     for path in ["/metrics", "/openapi.json", "/v1/events"] {
         is(&served.ask("GET", path, &[("Host", "evil.example")], ""), 403, "foreign_host");
     }
-    // What a proxy passed on could come from anywhere: then a token is needed.
+    // A proxied request could come from anywhere, so it needs a token.
     for header in ["X-Forwarded-For", "Forwarded"] {
         is(&ask(&[(header, "for=1.2.3.4")]), 403, "forwarded");
         ask(&[(header, "for=1.2.3.4"), ("Authorization", &bearer)]).answer();
@@ -55,8 +56,8 @@ fn public_url_is_a_name_of_the_server() {
     assert_eq!(bad.refusal(2)["code"], "usage");
 }
 
-/// An address that other machines reach needs TLS, or somebody who says that a proxy does it; and
-/// there nobody gets in without a token.
+/// An address that other machines can reach needs TLS, or the statement that a proxy does TLS.
+/// There, nobody gets in without a token.
 #[test]
 fn beyond_loopback_tls_and_tokens_are_needed() {
     let place = Place::sqlite();
@@ -79,7 +80,7 @@ fn beyond_loopback_tls_and_tokens_are_needed() {
     assert_eq!(place.punch(["serve", "--json", "--listen", &twice]).refusal(3)["code"], "io");
 }
 
-/// Who brings a token starts a server only if it could do everything the server does.
+/// A caller with a token can start a server only if the token may do everything the server does.
 #[test]
 fn narrowed_tokens_start_no_server() {
     let place = Place::sqlite();
@@ -95,7 +96,7 @@ fn narrowed_tokens_start_no_server() {
     Served::run(&place.punch(words).with(&system)).get("/healthz").answer();
 }
 
-/// Ten tokens that prove nothing are told so; from then on their address is slowed down.
+/// Ten invalid tokens get their own error; after that, their address is slowed down.
 #[test]
 fn failed_tokens_are_slowed_down() {
     let place = Place::sqlite();
@@ -108,7 +109,7 @@ fn failed_tokens_are_slowed_down() {
     let slowed = served.post_as(&wrong, "issue_list", &json!({}));
     is(&slowed, 429, "rate_limited");
     assert_eq!(slowed.header("retry-after"), Some("60"));
-    // Nobody locks the operator out that way.
+    // The operator cannot be locked out this way.
     served.post_as(&operator, "issue_list", &json!({})).answer();
 }
 
@@ -122,7 +123,7 @@ fn requests_of_one_principal_are_limited_by_the_second() {
     assert!(!limited.is_empty() && limited.len() < 12, "{replies:?}");
     is(limited[0], 429, "rate_limited");
     assert_eq!(limited[0].header("retry-after"), Some("1"));
-    // Another principal has its own share.
+    // Another principal has its own limit.
     served.post_as(&operator, "issue_list", &json!({})).answer();
 }
 
@@ -132,7 +133,7 @@ fn huge_requests_are_cut_off() {
     let served = Served::start(&place);
     let huge = format!("{{\"title\":\"{}\"}}", "x".repeat(9 << 20));
     is(&served.ask("POST", "/v1/issue_create", &[], &huge), 413, "input_too_large");
-    // Nobody says how long it is.
+    // The length is not declared.
     let mut socket = served.connect();
     let head = "POST /v1/issue_create HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
         Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -157,9 +158,9 @@ fn huge_requests_are_cut_off() {
     served.get("/healthz").answer();
 }
 
-/// Many clients at once: each gets its own answer, nothing is lost, and it ends by itself.
+/// Many simultaneous clients: each gets its own answer, nothing is lost, and the server can stop.
 #[test]
-fn load_of_many_connections_is_carried() {
+fn many_simultaneous_connections_are_served() {
     const CLIENTS: usize = 32;
     const EACH: usize = 20;
     let place = Place::sqlite();
@@ -187,7 +188,7 @@ fn load_of_many_connections_is_carried() {
     assert!(served.stop().success());
 }
 
-/// Streams are open files of the server: each principal has so many.
+/// Streams are open files of the server, so their number per principal is limited.
 #[test]
 fn streams_of_one_principal_are_limited() {
     let place = Place::sqlite();

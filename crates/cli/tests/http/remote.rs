@@ -1,4 +1,4 @@
-//! A store behind a server, where it is more than one answer: restarts, following, MCP.
+//! A store behind a server, beyond single answers: restarts, following, MCP.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -17,9 +17,9 @@ fn over(place: &Place, served: &Served, words: &[&str]) -> Punch {
         .env("PUNCHLIST_PROJECT", "test")
 }
 
-/// What works on the database itself is not for a server's client.
+/// Commands that need the database itself are refused for a server's client.
 #[test]
-fn what_needs_the_database_says_so() {
+fn commands_that_need_the_database_are_refused() {
     let place = Place::sqlite();
     let served = Served::start(&place);
     for words in [
@@ -38,7 +38,7 @@ fn what_needs_the_database_says_so() {
 }
 
 #[test]
-fn server_that_is_not_there_is_told_at_once() {
+fn a_missing_server_is_reported_at_once() {
     let place = Place::sqlite();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}");
@@ -51,9 +51,9 @@ fn server_that_is_not_there_is_told_at_once() {
     }
 }
 
-/// Roles come from the token alone: a terminal on the client's side proves nothing.
+/// The role comes only from the token: a terminal of the client proves nothing.
 #[test]
-fn terminal_of_the_client_proves_nothing() {
+fn a_terminal_of_the_client_proves_nothing() {
     let place = Place::sqlite();
     let operator = place.operator();
     let served = Served::start(&place);
@@ -68,7 +68,7 @@ fn terminal_of_the_client_proves_nothing() {
     }
 }
 
-/// What a server sends is an answer only if it is one of ours.
+/// A response counts only if it comes from one of our servers.
 #[test]
 fn strange_servers_are_reported() {
     let place = Place::sqlite();
@@ -91,9 +91,9 @@ fn strange_servers_are_reported() {
     }
 }
 
-/// A server that dies after it has done what it was asked, and before it said so: the same request
-/// is sent again with its key, and has one effect.
-fn server_that_restarts_in_the_middle_is_asked_again(backend: Backend) {
+/// A server dies after it has executed a request and before it has answered: the same request is
+/// sent again with its key, and has one effect.
+fn a_request_is_repeated_if_the_server_restarts_in_the_middle(backend: Backend) {
     let place = Place::new(backend);
     let served = Served::start(&place);
     // A proxy that breaks the connection once, after the server has answered a write.
@@ -140,7 +140,7 @@ fn server_that_restarts_in_the_middle_is_asked_again(backend: Backend) {
     assert_eq!(listed["issues"].as_array().unwrap().len(), 1);
 }
 
-/// One request with its body; none: the client has gone.
+/// Reads one request with its body; `None` if the client has disconnected.
 fn read_request(client: &mut std::net::TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     let mut byte = [0];
@@ -154,15 +154,14 @@ fn read_request(client: &mut std::net::TcpStream) -> Option<String> {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     client.read_exact(&mut body).ok()?;
-    // Names of headers are lower-case now, which is the same to HTTP; the method and values we
-    // look at are ours.
+    // Header names are lower-case now, which HTTP allows. The method and the values are unchanged.
     let (method, rest) = head.split_once(' ')?;
     let rest = rest.replacen("http/1.1", "HTTP/1.1", 1).replace("idempotencykey", "idempotencyKey");
     Some(format!("{} {rest}{}", method.to_ascii_uppercase(), String::from_utf8(body).ok()?))
 }
 
-/// P-23 over HTTP: `log -f` shows what happens, also after the server was restarted.
-fn log_is_followed_over_a_restart(backend: Backend) {
+/// P-23 over HTTP: `log -f` shows events, even after the server was restarted.
+fn the_log_is_followed_across_a_restart(backend: Backend) {
     let place = Place::new(backend);
     let served = Served::start(&place);
     served.post("issue_create", &json!({ "title": "A" })).answer();
@@ -183,7 +182,7 @@ fn log_is_followed_over_a_restart(backend: Backend) {
     follower.wait().unwrap();
 }
 
-/// The lines of a process, read beside it, so that a wait has an end.
+/// The lines of a process, read on another thread, so that a wait can time out.
 struct Lines(std::sync::mpsc::Receiver<String>);
 
 impl Lines {
@@ -200,7 +199,7 @@ impl Lines {
         Self(lines)
     }
 
-    /// Reads on until an issue of this title was made.
+    /// Reads on until an issue with this title was created.
     fn until(&self, title: &str) -> String {
         loop {
             let line = self.0.recv_timeout(PATIENCE).expect("a line in time");
@@ -212,9 +211,9 @@ impl Lines {
     }
 }
 
-/// `punch wait` ends when it happens, through the server's stream.
+/// `punch wait` ends when the event happens, through the server's stream.
 #[test]
-fn wait_sees_what_others_write() {
+fn wait_sees_the_writes_of_others() {
     let place = Place::sqlite();
     let served = Served::start(&place);
     served.post("issue_create", &json!({ "title": "A" })).answer();
@@ -227,7 +226,7 @@ fn wait_sees_what_others_write() {
     assert_eq!(answer["events"][0]["data"]["issue"]["title"], "B");
 }
 
-/// MCP over a remote store: the tools are the token's, and so is what they may do.
+/// MCP over a remote store: the token determines the tools and their rights.
 #[test]
 fn mcp_serves_the_tools_of_the_token() {
     let place = Place::sqlite();
@@ -273,7 +272,7 @@ fn mcp_serves_the_tools_of_the_token() {
     assert_eq!(refused["structuredContent"]["error"]["code"], "not_permitted", "{refused}");
 }
 
-/// Paths that came over HTTP are words: no file of the server is opened for them.
+/// Paths in HTTP requests are only texts: the server opens no file for them.
 #[test]
 fn server_opens_no_file_that_a_client_names() {
     let place = Place::sqlite();
@@ -286,12 +285,12 @@ fn server_opens_no_file_that_a_client_names() {
     assert_eq!(import(&absolute), (400, "bad_value".to_owned()));
     let dots = json!({ "planFile": "../../x.md", "markdown": "# X\n- [ ] y\n" });
     assert_eq!(import(&dots), (400, "bad_value".to_owned()));
-    // The client reads its own and sends it.
+    // The client reads its own file and sends it.
     let sent = over(&place, &served, &["plan", "import", "secret.md"]).answer();
     assert_eq!(sent["changes"]["added"], 2);
 }
 
 on_every_lasting_store!(
-    server_that_restarts_in_the_middle_is_asked_again,
-    log_is_followed_over_a_restart
+    a_request_is_repeated_if_the_server_restarts_in_the_middle,
+    the_log_is_followed_across_a_restart
 );

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, Punch};
 
-/// The longest anything is waited for.
+/// The longest wait in these tests.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server that runs.
@@ -21,28 +21,28 @@ pub(crate) struct Served {
     _stdout: BufReader<ChildStdout>,
     pub(crate) url: String,
     pub(crate) address: SocketAddr,
-    /// The link that signs a browser in, where the operator started it.
+    /// The sign-in link, if the operator started the server.
     pub(crate) sign_in: Option<String>,
 }
 
 impl Served {
-    /// The place's store, served on a free port without workers, in the project `test`.
+    /// Serves the place's store on a free port without workers, in the project `test`.
     pub(crate) fn start(place: &Place) -> Self {
         Self::run(&place.punch(["serve", "--listen", "127.0.0.1:0", "--jobs", "0", "--json"]))
     }
 
-    /// The same, with more words.
+    /// Like `start`, with more arguments.
     pub(crate) fn with(place: &Place, words: &[&str]) -> Self {
         let serve = place.punch(["serve", "--jobs", "0", "--json"]).words(words.iter().copied());
         Self::run(&serve)
     }
 
-    /// Waits for the line that says it is ready.
+    /// Waits for the line that says the server is ready.
     pub(crate) fn run(serve: &Punch) -> Self {
         Self::of(serve.command())
     }
 
-    /// The same of any command that serves.
+    /// Like `run`, for any command that serves.
     pub(crate) fn of(mut serve: Command) -> Self {
         serve.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = serve.spawn().unwrap();
@@ -68,7 +68,7 @@ impl Served {
         Pid::from_raw(self.child.id().try_into().unwrap())
     }
 
-    /// Asks it to end, and waits.
+    /// Asks it to stop, and waits.
     pub(crate) fn stop(mut self) -> ExitStatus {
         self.signal(Signal::SIGTERM);
         self.child.wait().unwrap()
@@ -80,10 +80,10 @@ impl Served {
         socket
     }
 
-    /// Sends these bytes, and reads until the server closes.
+    /// Sends these bytes, and reads until the server closes the connection.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Reply {
         let mut socket = self.connect();
-        // A server that has heard enough may close while we still write.
+        // A server that has read enough may close while we still write.
         let _ = socket.write_all(bytes);
         Reply::read(&mut socket)
     }
@@ -117,12 +117,12 @@ impl Served {
         self.ask("GET", path, &[], "")
     }
 
-    /// Calls an operation as whoever has no token.
+    /// Calls an operation without a token.
     pub(crate) fn post(&self, operation: &str, input: &Value) -> Reply {
         self.ask("POST", &format!("/v1/{operation}"), &[], &input.to_string())
     }
 
-    /// The same with a token.
+    /// Calls an operation with a token.
     pub(crate) fn post_as(&self, secret: &str, operation: &str, input: &Value) -> Reply {
         let bearer = format!("Bearer {secret}");
         let headers = [("Authorization", bearer.as_str())];
@@ -141,7 +141,7 @@ impl Drop for Served {
     }
 }
 
-/// What came back.
+/// A response.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -152,7 +152,7 @@ pub(crate) struct Reply {
 impl Reply {
     fn read(socket: &mut TcpStream) -> Self {
         let mut bytes = Vec::new();
-        // A connection that is reset behind the answer has still brought it.
+        // A connection that is reset after the response has still delivered it.
         let _ = socket.read_to_end(&mut bytes);
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or(bytes.len());
         let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
@@ -179,14 +179,14 @@ impl Reply {
             .unwrap_or_else(|_| panic!("{self:?}: {}", String::from_utf8_lossy(&self.body)))
     }
 
-    /// The answer of a call that worked.
+    /// The answer of a successful call.
     pub(crate) fn answer(&self) -> Value {
         assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
         assert_eq!(self.header("content-type"), Some("application/json"));
         self.json()
     }
 
-    /// The status and code of one that did not; it is a whole problem+json.
+    /// The status and code of a failed call, which must be a complete problem+json.
     pub(crate) fn refusal(&self) -> (u16, String) {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let problem = self.json();
@@ -230,7 +230,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// In HTTP/1.0, where a body is simply all that comes.
+    /// Uses HTTP/1.0, where the body is everything until the end.
     fn open(address: SocketAddr, query: &str, headers: &[(&str, &str)]) -> Self {
         let mut socket = TcpStream::connect(address).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -250,7 +250,7 @@ impl Events {
         Self { reader, status }
     }
 
-    /// The next message; none: the server has ended the stream.
+    /// The next message; `None` if the server has ended the stream.
     pub(crate) fn next(&mut self) -> Option<Message> {
         let (mut id, mut event, mut data) = (None, None, None);
         loop {
@@ -274,7 +274,7 @@ impl Events {
     }
 }
 
-/// Makes a token with these words, as the operator.
+/// Creates a token with these arguments, as the operator.
 pub(crate) fn token(place: &Place, operator: &str, words: &[&str]) -> String {
     let made = place.punch(["token", "new", "--json"]).words(words.iter().copied()).with(operator);
     made.answer()["token"].as_str().unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! Every status that a request can be answered with, and the code in it.
+//! Every status that a request can be answered with, and its code.
 
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn is(reply: &Reply, status: u16, code: &str) {
     assert_eq!(reply.refusal(), (status, code.to_owned()));
 }
 
-/// The operations answer with their bare output, by POST, and reads by GET as well.
+/// Operations answer with their plain output: by POST, and reads also by GET.
 fn operations_answer_by_post_and_reads_by_get(backend: Backend) {
     let place = Place::new(backend);
     let served = Served::start(&place);
@@ -24,7 +24,7 @@ fn operations_answer_by_post_and_reads_by_get(backend: Backend) {
     let got = served.get("/v1/issue_show?number=1");
     assert_eq!(got.answer(), posted);
     assert_eq!(got.answer()["criteria"][0]["content"], "B");
-    // The same over the command line: one store, one truth (P-15).
+    // The command line sees the same, because it is the same store (P-15).
     let shown = place.punch(["issue", "show", "1", "--json"]).answer();
     assert_eq!(shown, posted);
     place.punch(["issue", "comment", "1", "hello", "--json"]).answer();
@@ -33,7 +33,7 @@ fn operations_answer_by_post_and_reads_by_get(backend: Backend) {
     assert_eq!((head.status, head.body.len()), (200, 0));
 }
 
-/// A client that has an answer already gets no body; one that changed is sent again.
+/// A client that already has an answer gets no body; a changed answer is sent again.
 fn unchanged_answers_are_not_sent_again(backend: Backend) {
     let place = Place::new(backend);
     let served = Served::start(&place);
@@ -128,7 +128,8 @@ fn tokens_decide_who_calls(backend: Backend) {
     let operator = place.operator();
     let served = Served::start(&place);
     let input = json!({ "title": "A" });
-    // Without a token: the agent `primary` as root, who may not do what the operator may.
+    // Without a token, the caller is the agent `primary` as root, which may not do what the
+    // operator may.
     let made = served.post("issue_create", &input).answer();
     assert_eq!(made["issue"]["createdBy"], "root:primary");
     is(&served.post("gate_list", &json!({})), 403, "not_permitted");
@@ -143,7 +144,7 @@ fn tokens_decide_who_calls(backend: Backend) {
     let bearer = format!("Bearer {agent}");
     let as_other = asked(&[("Authorization", bearer.as_str()), ("Punchlist-Agent", "someone")]);
     is(&as_other, 403, "not_permitted");
-    // What proves nothing: empty, of another kind, unknown, revoked.
+    // Invalid tokens: empty, of another scheme, unknown, revoked.
     for header in ["Bearer", "Bearer x", "Basic YTpi", &format!("Bearer punch_{}", "0".repeat(64))]
     {
         let reply = asked(&[("Authorization", header)]);
@@ -156,14 +157,14 @@ fn tokens_decide_who_calls(backend: Backend) {
     served.post_as(&agent, "issue_list", &json!({})).answer();
     served.post_as(&operator, "token_revoke", &json!({ "id": of_coder["id"] })).answer();
     is(&served.post_as(&agent, "issue_list", &json!({})), 401, "token_invalid");
-    // Under the rule `tokens` nobody gets in without one.
+    // Under the rule `tokens` nobody gets in without a token.
     served.post_as(&operator, "store_identity", &json!({ "rule": "tokens" })).answer();
     is(&served.post("issue_list", &json!({})), 401, "token_required");
     is(&served.get("/metrics"), 401, "token_required");
     served.post_as(&operator, "issue_list", &json!({})).answer();
 }
 
-/// The bootstrap is local: over HTTP nobody makes the first operator's token.
+/// The bootstrap is local: nobody can create the first operator's token over HTTP.
 fn first_operators_token_is_not_made_over_http(backend: Backend) {
     let place = Place::new(backend);
     let served = Served::start(&place);
@@ -174,7 +175,7 @@ fn first_operators_token_is_not_made_over_http(backend: Backend) {
 }
 
 #[test]
-fn what_is_not_an_operation_answers_too() {
+fn other_paths_are_answered_too() {
     let place = Place::sqlite();
     let served = Served::start(&place);
     assert_eq!(served.get("/healthz").answer(), json!({ "ok": true }));
@@ -199,7 +200,7 @@ fn what_is_not_an_operation_answers_too() {
     assert!(served.stop().success());
 }
 
-/// Metrics say how much there is of everything: not to whoever may see a part alone.
+/// Metrics count everything in the store, so a narrowed token may not see them.
 #[test]
 fn metrics_are_not_for_narrowed_tokens() {
     let place = Place::sqlite();
@@ -214,9 +215,9 @@ fn metrics_are_not_for_narrowed_tokens() {
     assert_eq!(ask(&operator).status, 200);
 }
 
-/// A store that is not ours is an answer of the server too, with a hint when to come again.
+/// A broken store is also an answer of the server, with a hint when to retry.
 #[test]
-fn store_that_breaks_is_told_with_503() {
+fn a_broken_store_is_reported_with_503() {
     let place = Place::sqlite();
     let served = Served::start(&place);
     served.post("issue_create", &json!({ "title": "A" })).answer();
@@ -238,7 +239,7 @@ on_every_lasting_store!(
     first_operators_token_is_not_made_over_http
 );
 
-/// The whole document is made of what the catalogue says.
+/// The whole document is generated from the catalogue.
 #[test]
 fn document_names_every_operation_and_every_code() {
     let document = punchlist_server::http::document();

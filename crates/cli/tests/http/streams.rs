@@ -1,4 +1,4 @@
-//! `GET /v1/events`: in order, resumable, nothing missed, nothing shown that may not be seen.
+//! `GET /v1/events`: in order, resumable, complete, and limited to what the caller may see.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ fn titles(message: &Message) -> Option<String> {
     message.data["data"]["issue"]["title"].as_str().map(str::to_owned)
 }
 
-/// The next message that says an issue was made.
+/// The title in the next message about a created issue.
 fn next_title(events: &mut Events) -> String {
     loop {
         let message = events.next().expect("the stream goes on");
@@ -22,7 +22,7 @@ fn next_title(events: &mut Events) -> String {
     }
 }
 
-/// P-23: what happens arrives, in order, with the event's number, type and data.
+/// P-23: events arrive in order, with their number, type and data.
 fn events_arrive_in_order_and_from_a_cursor(backend: Backend) {
     let place = Place::new(backend);
     let served = Served::start(&place);
@@ -88,7 +88,7 @@ fn lost_cursor_gets_reset_required(backend: Backend) {
     assert_eq!(next_title(&mut lost), "B");
 }
 
-/// A restore replaces the log under a running server: its streams are told.
+/// A restore replaces the log under a running server, and its streams get a reset.
 #[test]
 fn restore_resets_running_streams() {
     let place = Place::sqlite();
@@ -111,7 +111,7 @@ fn restore_resets_running_streams() {
     assert_eq!(next_title(&mut events), "C");
 }
 
-/// What a token may not see is not sent; and once it is revoked, its streams end.
+/// Events that a token may not see are not sent. When it is revoked, its streams end.
 fn stream_shows_what_its_token_may_see(backend: Backend) {
     let place = Place::new(backend);
     let operator = place.operator();
@@ -167,7 +167,7 @@ fn stream_shows_what_its_token_may_see(backend: Backend) {
     }
 }
 
-/// The rule of the store changes: whoever has no token is shown no more.
+/// When the store starts to require tokens, streams without one end.
 #[test]
 fn streams_without_a_token_end_with_the_rule() {
     let place = Place::sqlite();
@@ -179,9 +179,9 @@ fn streams_without_a_token_end_with_the_rule() {
     assert_eq!(served.get("/v1/events").refusal(), (401, "token_required".to_owned()));
 }
 
-/// A stream that begins far behind reads the log, and then what comes.
+/// A stream that starts far behind reads the log, then new events.
 #[test]
-fn long_log_is_caught_up_with() {
+fn a_stream_catches_up_with_a_long_log() {
     let place = Place::sqlite();
     let served = Served::with(&place, &["--listen", "127.0.0.1:0", "--rate", "0"]);
     let items: Vec<Value> = (0..100).map(|n| json!({ "title": format!("item {n}") })).collect();
@@ -190,7 +190,7 @@ fn long_log_is_caught_up_with() {
         let body = json!({ "items": items }).to_string();
         served.ask("POST", "/v1/create_todo", &headers, &body).answer();
     }
-    // A server that starts now has none of it in memory.
+    // A server that starts now has no events in memory.
     drop(served);
     let served = Served::start(&place);
     let mut events = served.events("?after=0", &[]);
@@ -209,9 +209,9 @@ fn long_log_is_caught_up_with() {
     assert_eq!(count, place.log_count());
 }
 
-/// A hundred streams, and the server restarts twice in between: each resumes where it was, and
-/// none misses an event or sees one twice.
-fn restart_loses_no_event(backend: Backend) {
+/// A hundred streams, and the server restarts twice: each resumes where it was, and none misses an
+/// event or sees one twice.
+fn a_restart_loses_no_event(backend: Backend) {
     const STREAMS: usize = 100;
     let place = Place::new(backend);
     let mut served = Served::with(&place, &["--listen", "127.0.0.1:0", "--rate", "0"]);
@@ -226,7 +226,8 @@ fn restart_loses_no_event(backend: Backend) {
         if round == 2 {
             break;
         }
-        // Told to come again, and ended: what was not sent by then comes with the next stream.
+        // Streams are asked to reconnect, and ended. Events that were not sent come with the next
+        // stream.
         assert!(served.stop().success());
         for (stream, seen) in streams.iter_mut().zip(&mut seen) {
             let mut told = false;
@@ -274,5 +275,5 @@ on_every_lasting_store!(
     bad_cursors_and_filters_are_refused,
     lost_cursor_gets_reset_required,
     stream_shows_what_its_token_may_see,
-    restart_loses_no_event
+    a_restart_loses_no_event
 );

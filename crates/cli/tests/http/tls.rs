@@ -1,4 +1,4 @@
-//! TLS: a private authority, and a certificate that is changed while the server runs.
+//! TLS: a private authority, and a certificate that is replaced while the server runs.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use crate::serving::Served;
 use crate::support::Place;
 
-/// An authority of our own, in a file.
+/// A private authority, in a file.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     file: PathBuf,
@@ -51,13 +51,13 @@ fn certificate_of_a_private_authority_is_trusted_where_it_is_named_and_reloaded_
     assert!(served.url.starts_with("https://"));
     let list = |db: &str| place.bare(["issue", "list", "--json", "--project", "test", "--db", db]);
     let trusting = |file: &Path| format!("{}?cafile={}", served.url, file.display());
-    // Nobody is believed without being named.
+    // A private authority is trusted only if it is named.
     assert_eq!(list(&served.url).refusal(3)["code"], "store_unreachable");
     list(&trusting(&first.file)).answer();
     list(&served.url).env("SSL_CERT_FILE", &first.file).answer();
     assert_eq!(list(&trusting(&second.file)).refusal(3)["code"], "store_unreachable");
     assert_eq!(list(&trusting(Path::new("/nowhere.pem"))).refusal(2)["code"], "usage");
-    // A broken file changes nothing; a new one is used from then on.
+    // A broken file changes nothing; a new certificate is used from then on.
     std::fs::write(&certificate, "garbage").unwrap();
     served.signal(Signal::SIGHUP);
     list(&trusting(&first.file)).answer();
@@ -69,7 +69,7 @@ fn certificate_of_a_private_authority_is_trusted_where_it_is_named_and_reloaded_
 }
 
 #[test]
-fn bad_certificates_do_not_start() {
+fn a_server_does_not_start_with_a_bad_certificate() {
     let place = Place::sqlite();
     let file = place.home().join("x.pem");
     std::fs::write(&file, "garbage").unwrap();

@@ -1,5 +1,5 @@
-//! Twin stores, one reached directly and one through a server: the same commands get the same
-//! answers, in words and in JSON, with the same exit statuses.
+//! Two equal stores, one used directly and one through a server: the same commands give the same
+//! output, as text and as JSON, and the same exit codes.
 
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::serving::Served;
 use crate::support::{Names, Place, Ran};
 
-/// What is done to both, in order; what begins with `!` is done by the operator.
+/// The commands for both, in order; those that begin with `!` are run by the operator.
 const COMMANDS: &[&[&str]] = &[
     &["status"],
     &["issue", "new", "Alpha fails", "--criteria", "A test covers it", "--body", "It does."],
@@ -75,7 +75,7 @@ const COMMANDS: &[&[&str]] = &[
     &["issue", "new", "As the operator", "--as", "operator"],
 ];
 
-/// One side: a place, and what `--db` is for it.
+/// One side: a place, and its value of `--db`.
 struct Twin {
     place: Place,
     served: Option<Served>,
@@ -115,7 +115,7 @@ impl Twin {
             let text = hidden.as_str().unwrap().to_owned();
             text.replace(self.place.home().to_str().unwrap(), "HOME")
         };
-        // How a caller without a token is proved differs, and when things are written down.
+        // The proof of a caller without a token differs, and so do the recording times.
         let stdout =
             without_clock(&same(stdout)).replace("\"proof\":\"http\"", "\"proof\":\"none\"");
         let stderr = same(stderr);
@@ -126,7 +126,7 @@ impl Twin {
     }
 }
 
-/// The text with every word that could be a short id hidden: the two stores make other ids.
+/// The text with every possible short id hidden, because the two stores create different ids.
 fn without_short_ids(text: &str) -> String {
     let is_short = |word: &str| {
         word.len() == 4 && word.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
@@ -142,8 +142,8 @@ fn without_short_ids(text: &str) -> String {
     out
 }
 
-/// The text without the real times in it, and without the numbers of events, which differ between
-/// two stores on one PostgreSQL.
+/// The text without real times and event numbers, which differ between two stores on one
+/// PostgreSQL.
 fn without_clock(text: &str) -> String {
     let mut out = text.to_owned();
     if let Some((before, after)) = text.split_once("with --after ") {
@@ -184,7 +184,7 @@ fn twins_answer_alike(backend: Backend) {
     }
 }
 
-/// The part of a long text where it begins to differ from another.
+/// The part of a long text where it starts to differ from another.
 fn around(text: &str, other: &str) -> String {
     let same = text.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
     text.chars().skip(same.saturating_sub(200)).take(400).collect()

@@ -1,5 +1,5 @@
-//! An agent that cannot cheat: two Unix users, one runs the server, the other is the agent, which
-//! tries every way around that SECURITY.md names.
+//! Two Unix users: one runs the server, the other is the agent, which tries every way to cheat that
+//! SECURITY.md names.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use crate::serving::{Served, token};
 use crate::support::{PUNCH, Place};
 
-/// Users that exist nowhere but in this test.
+/// User ids that exist only in this test.
 const SERVER: u32 = 42_001;
 const AGENT: u32 = 42_002;
 
-/// A folder that belongs to one user alone.
+/// A folder that only one user can use.
 fn folder_of(base: &Path, name: &str, user: u32) -> PathBuf {
     let folder = base.join(name);
     std::fs::create_dir(&folder).unwrap();
@@ -24,7 +24,7 @@ fn folder_of(base: &Path, name: &str, user: u32) -> PathBuf {
     folder
 }
 
-/// A program as the agent, with nothing but what is given.
+/// Runs a program as the agent, with only this environment.
 fn as_agent(
     home: &Path,
     program: &Path,
@@ -48,7 +48,7 @@ fn as_agent(
     (output.status.code(), String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The store belongs to a user of its own; the agent has a narrowed token and the server's address.
+/// The store belongs to its own user; the agent has a narrowed token and the server's address.
 #[test]
 fn agent_with_a_token_and_another_user_cannot_cheat() {
     let me = std::fs::metadata("/proc/self").unwrap().uid();
@@ -57,7 +57,7 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
     std::fs::set_permissions(base.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let (server_home, home) =
         (folder_of(base.path(), "server", SERVER), folder_of(base.path(), "agent", AGENT));
-    // The binary lies where both may run it.
+    // The binary is in a folder where both may run it.
     let punch = base.path().join("punch");
     std::fs::copy(PUNCH, &punch).unwrap();
     std::fs::set_permissions(&punch, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -104,10 +104,10 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
         let variables = [("PUNCHLIST_DB", served.url.as_str()), ("PUNCHLIST_TOKEN", secret)];
         as_agent(&home, &punch, words, &variables)
     };
-    // What the agent is there for works.
+    // The agent's own work succeeds.
     assert_eq!(with(&secret, &["issue", "show", "1"]).0, Some(0));
     assert_eq!(with(&secret, &["issue", "comment", "1", "On it."]).0, Some(0));
-    // It does not close, read or make what it may not.
+    // It cannot close, read or create what it may not.
     for words in [
         &["issue", "transition", "1", "resolved"][..],
         &["issue", "show", "2"],
@@ -125,17 +125,17 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
         assert!(matches!(exit, Some(1 | 4)), "{words:?}: {exit:?} {said}");
         assert!(!said.contains("the secret of Beta"), "{words:?}: {said}");
     }
-    // Leaving the token out, or making one up, is no promotion.
+    // Leaving the token out, or inventing one, gives no rights.
     let bare = [("PUNCHLIST_DB", served.url.as_str())];
     assert_eq!(as_agent(&home, &punch, &["issue", "show", "1"], &bare).0, Some(4));
     let guessed = format!("punch_{}", "0".repeat(64));
     assert_eq!(with(&guessed, &["issue", "show", "1"]).0, Some(4));
-    // A terminal of its own proves nothing to a server.
+    // A terminal of the agent proves nothing to a server.
     let line = format!("{} issue transition 1 resolved", punch.display());
     let (exit, said) =
         as_agent(&home, Path::new("/usr/bin/script"), &["-qec", &line, "/dev/null"], &bare);
     assert_eq!(exit, Some(4), "{said}");
-    // The file is not its to open, copy, replace or remove, by us or by another program.
+    // It cannot open, copy, replace or remove the file, with our program or any other.
     let stolen = home.join("stolen.db");
     let stolen = stolen.to_str().unwrap();
     for (program, words) in [
@@ -151,13 +151,13 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
         let (exit, said) = as_agent(&home, Path::new(program), &words, &[]);
         assert_ne!(exit, Some(0), "{program} {words:?}: {said}");
     }
-    // Nor is the server's memory, or its environment, where the operator's token is.
+    // Nor can it read the server's memory, or its environment, which contains the operator's token.
     for part in ["environ", "mem", "maps", "fd"] {
         let path = format!("/proc/{}/{part}", served.pid());
         let (exit, said) = as_agent(&home, Path::new("/bin/cat"), &[&path], &[]);
         assert_ne!(exit, Some(0), "{part}: {said}");
     }
-    // A server of its own on its own store changes nothing here.
+    // A server on its own store changes nothing here.
     let (_, said) = with(&secret, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(said.contains("needs the database"), "{said}");
     let shown = as_server(&["issue", "show", "1"], Some(&operator));
@@ -165,7 +165,7 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
     assert_eq!(shown["criteria"][0]["claim"], Value::Null);
     let beta = as_server(&["issue", "show", "2"], Some(&operator));
     assert_eq!(beta["updates"], json!([]));
-    // A stolen token is worth nothing once it is revoked.
+    // A stolen token is useless once it is revoked.
     let listed = as_server(&["token", "list"], Some(&operator));
     let tokens = listed["tokens"].as_array().unwrap();
     let id = tokens.iter().find(|token| token["agent"] == "coder").unwrap()["id"].clone();
@@ -173,7 +173,7 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
     assert_eq!(with(&secret, &["issue", "show", "1"]).0, Some(4));
 }
 
-/// Beside it: the same token over the same server does its work for the user it belongs to.
+/// The counterpart: the same token on the same server works for the user it belongs to.
 #[test]
 fn narrowed_token_does_its_work_over_http() {
     let place = Place::sqlite();

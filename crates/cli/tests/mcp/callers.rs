@@ -34,7 +34,7 @@ fn an_attack_from_another_site_or_name_is_refused() {
     assert!(reply.json()["result"]["tools"].is_array());
 }
 
-/// 401 for a token that proves nothing, and for none where the store wants one.
+/// 401 for an invalid token, and for a missing one if the store requires tokens.
 #[test]
 fn an_attack_without_a_valid_token_is_refused() {
     let place = Place::sqlite();
@@ -73,7 +73,7 @@ fn requests_and_streams_are_limited_for_each_caller() {
     assert_eq!((second.status, second.kind.as_str()), (429, "application/problem+json"));
 }
 
-/// The context of a call is that of `/v1`: by header, or by what the host says in `_meta`.
+/// The context of a call is that of `/v1`: from headers, or from the host's `_meta`.
 #[test]
 fn the_context_comes_from_headers_and_meta() {
     let place = Place::sqlite();
@@ -108,9 +108,10 @@ fn the_context_comes_from_headers_and_meta() {
     }
 }
 
-/// Handshake revisions are answered with themselves, later ones with the newest that has one.
+/// Handshake revisions are answered with themselves, later ones with the newest revision that has a
+/// handshake.
 #[test]
-fn every_revision_is_met() {
+fn every_revision_is_supported() {
     let place = Place::sqlite();
     let served = Served::start(&place);
     for (asked, met) in [

@@ -1,4 +1,4 @@
-//! Questions to a person: through the client, in the inbox, and who may answer what.
+//! Questions to a person: through the client and in the inbox, and who may answer.
 
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn accept(content: &Value) -> Value {
     json!({ "action": "accept", "content": content })
 }
 
-/// The events of these types, with who and by which proof.
+/// The events of these types, with their actor and proof.
 fn told(place: &Place, operator: &str, types: &[&str]) -> Vec<(String, String)> {
     let is_wanted = |event: &&Value| types.iter().any(|name| event["type"] == *name);
     let say = |event: &Value, name: &str| event[name].as_str().unwrap_or_default().to_owned();
@@ -27,7 +27,7 @@ fn answered_by_client() -> Vec<(String, String)> {
     vec![("gate_answered".to_owned(), "client".to_owned())]
 }
 
-/// A client with a user: it is asked, its answer counts, and the log says whose it was.
+/// A client with a user: the user is asked, the answer counts, and the log shows whose it was.
 fn a_user_answers_through_the_client(backend: Backend) {
     for era in ERAS {
         let place = Place::new(backend);
@@ -54,7 +54,7 @@ fn a_user_answers_through_the_client_on_postgres() {
     a_user_answers_through_the_client(Backend::Postgres);
 }
 
-/// Asks with a tool, and lets the user say this.
+/// Asks with a tool, and answers as the user with `said`.
 fn ask(talk: &mut Talk, tool: &str, arguments: &Value, said: &Value) -> Value {
     let params = json!({ "name": tool, "arguments": arguments });
     if talk.era == Era::Handshake {
@@ -67,7 +67,7 @@ fn ask(talk: &mut Talk, tool: &str, arguments: &Value, said: &Value) -> Value {
     answer["result"]["structuredContent"].take()
 }
 
-/// The same call again, with what the user said.
+/// The same call again, with the user's answer.
 fn retried(params: &Value, asked: &Value, said: &Value) -> Value {
     let mut params = params.clone();
     params["inputResponses"] = json!({ "answer": said });
@@ -94,7 +94,7 @@ fn a_form_is_asked_field_by_field_and_checked() {
 }
 
 #[test]
-fn a_user_who_says_no_or_later_is_understood() {
+fn a_user_may_decline_or_postpone() {
     for era in ERAS {
         let place = Place::sqlite();
         let operator = place.operator();
@@ -111,9 +111,9 @@ fn a_user_who_says_no_or_later_is_understood() {
     }
 }
 
-/// A client that cannot ask gets a parked gate, and words that say so.
+/// If a client cannot ask its user, the gate is in the inbox, and the text says so.
 #[test]
-fn without_a_user_the_question_is_parked() {
+fn without_a_user_the_question_stays_in_the_inbox() {
     let place = Place::sqlite();
     let served = Served::start(&place);
     for era in ERAS {
@@ -129,7 +129,7 @@ fn without_a_user_the_question_is_parked() {
     }
 }
 
-/// Over HTTP any replica may get the answer; and a repeated request counts once.
+/// Over HTTP, any replica may get the answer, and a repeated request counts once.
 #[test]
 fn any_replica_takes_the_answer_once() {
     let place = Place::sqlite();
@@ -153,7 +153,8 @@ fn any_replica_takes_the_answer_once() {
     assert_eq!(told(&place, &operator, &["gate_opened"]).len(), 1);
 }
 
-/// Answered in the inbox while the client's user is asked: that counts, and the call goes on.
+/// A gate is answered in the inbox while the client's user is asked: that answer counts, and the
+/// call continues.
 #[test]
 fn the_first_answer_counts_wherever_it_is_given() {
     let place = Place::sqlite();
@@ -168,7 +169,7 @@ fn the_first_answer_counts_wherever_it_is_given() {
         None
     });
     assert_eq!(answer["result"]["structuredContent"]["response"], "the operator's", "{answer}");
-    // The user answers after all: nobody listens any more, and nothing changes.
+    // The user answers after all, but too late: nothing changes.
     let cancelled = talk.hear("notifications/cancelled");
     let id = &cancelled["params"]["requestId"];
     let late = json!({ "jsonrpc": "2.0", "id": id, "result": accept(&json!({ "answer": "1" })) });
@@ -178,8 +179,8 @@ fn the_first_answer_counts_wherever_it_is_given() {
     talk.end();
 }
 
-/// The attack: a client that answers for its user signs off its own work (P-21). Every way that an
-/// answer can take is tried, with the gate of a sign-off, of a pause and of somebody else.
+/// The attack: a client that answers for its user signs off its own work (P-21). Every kind of
+/// answer is tried on the gates of a sign-off, of a pause and of another agent.
 #[test]
 fn an_attack_by_a_client_that_answers_for_its_user_signs_nothing_off() {
     let place = Place::sqlite();
@@ -215,7 +216,7 @@ fn an_attack_by_a_client_that_answers_for_its_user_signs_nothing_off() {
         let structure = &answer["result"]["structuredContent"];
         assert_ne!(structure["state"], "resumed", "{tool}: {answer}");
     }
-    // The header that a remote command line sends its context in, by a caller of its own.
+    // The header in which a remote command line sends its context, from another caller.
     let served = Served::start(&place);
     let context = json!({ "project": "test", "session": session, "clientAnswer":
         { "gate": gate, "decision": "resume", "response": "yes" } });
@@ -240,7 +241,7 @@ fn an_attack_by_a_client_that_answers_for_its_user_signs_nothing_off() {
     talk.end();
 }
 
-/// The attack: another agent answers a question that is not its own.
+/// The attack: an agent answers a question of another agent.
 #[test]
 fn an_attack_on_the_question_of_another_agent_finds_nothing() {
     let place = Place::sqlite();

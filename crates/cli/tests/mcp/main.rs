@@ -1,7 +1,7 @@
-//! The tests of MCP in full: both transports, both eras, the real binary.
+//! All tests of MCP: both transports, both eras, the real binary.
 //!
-//! `talk` is a client that sends messages unchanged. What real clients of other makers do is in
-//! the tests of the clients.
+//! `talk` is a client that sends messages unchanged. The tests in `clients` use real clients of
+//! other vendors.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Bad input: every request gets an answer, over both transports, and the server goes on.
+//! Bad input: every request gets an answer, over both transports, and the server continues.
 
 use std::io::Write;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::serving::Served;
 use crate::support::Place;
 use crate::talk::{Era, Pipes, Talk};
 
-/// A generator of numbers that gives the same ones every time.
+/// A generator of reproducible pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -43,7 +43,7 @@ impl Dice {
         }
     }
 
-    /// A request that is wrong in some way, or right by chance.
+    /// A request that is wrong in some way, or valid by chance.
     fn request(&mut self, id: i64) -> Value {
         let methods = [
             "initialize",
@@ -133,9 +133,9 @@ fn a_thousand_fuzzed_messages_are_each_answered_over_http() {
     assert_eq!(served.get("/healthz").status, 200);
 }
 
-/// What is not a message at all is answered over HTTP with its status and a JSON-RPC error.
+/// Input that is not a message at all is answered over HTTP with a status and a JSON-RPC error.
 #[test]
-fn what_is_no_message_is_answered_over_http() {
+fn input_that_is_not_a_message_is_answered_over_http() {
     let place = Place::sqlite();
     let served = Served::start(&place);
     let accept = [("Accept", "application/json, text/event-stream")];
@@ -191,8 +191,8 @@ fn requests_before_initialize_are_answered() {
     assert_eq!(pipes.receive()["result"]["protocolVersion"], "2025-06-18");
 }
 
-/// A client that sends and never reads: it is not read from any more, and what waits for it does not
-/// grow. Once it reads, every request is answered.
+/// A client sends and never reads: the server stops reading from it, so its queue does not grow.
+/// Once the client reads, every request is answered.
 #[test]
 fn a_client_that_never_reads_fills_no_memory() {
     let place = Place::sqlite();
@@ -207,7 +207,7 @@ fn a_client_that_never_reads_fills_no_memory() {
         let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
         writeln!(stdin, "{hello}").unwrap();
         for id in 1..=count {
-            // Long enough that the pipe alone does not take them all.
+            // Long enough that the pipe cannot hold all of them.
             let params = json!({ "_meta": { "filling": "x".repeat(2_000) } });
             let list =
                 json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params });
@@ -217,7 +217,7 @@ fn a_client_that_never_reads_fills_no_memory() {
             let _ = sent.send(id);
         }
     });
-    // The writer is stuck: nobody takes what it sends.
+    // The writer is blocked, because nobody reads.
     let mut taken = 0;
     while let Ok(id) = is_sent.recv_timeout(Duration::from_secs(2)) {
         taken = id;

@@ -1,4 +1,4 @@
-//! Resources and prompts: what there is, what a caller may see of it, and what is not there.
+//! Resources and prompts: which exist, who may see them, and unknown ones.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ fn text(answer: &Value) -> &str {
     answer["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 
-/// The operator reads every kind; what is listed can be read.
+/// The operator can read every kind; everything listed can be read.
 #[test]
 fn every_kind_of_resource_is_listed_and_read() {
     let (place, operator, session) = furnished();
@@ -75,7 +75,7 @@ fn every_kind_of_resource_is_listed_and_read() {
     }
 }
 
-/// A resource is there as far as its reader reaches: by role, project and narrowed token.
+/// A resource exists for its reader as far as the reader's role, project and token reach.
 #[test]
 fn an_attack_on_what_is_out_of_reach_finds_nothing() {
     let (place, operator, session) = furnished();
@@ -124,7 +124,7 @@ fn an_attack_on_what_is_out_of_reach_finds_nothing() {
 }
 
 #[test]
-fn what_is_no_resource_is_said_to_be_none() {
+fn an_unknown_resource_is_reported_as_not_found() {
     let place = Place::sqlite();
     for era in ERAS {
         let mut talk = Talk::stdio(&place, era, &[]);
@@ -153,7 +153,7 @@ fn what_is_no_resource_is_said_to_be_none() {
 }
 
 #[test]
-fn prompts_say_what_is_asked_and_what_is_known() {
+fn prompts_contain_the_task_and_the_current_state() {
     let (place, _, session) = furnished();
     for era in ERAS {
         let mut talk = Talk::stdio(&place, era, &["--session", &session]);

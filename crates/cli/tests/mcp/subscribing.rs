@@ -1,4 +1,4 @@
-//! Changes that a client hears of: of resources, of lists, over both transports and in both eras.
+//! Notifications of changes: of resources and lists, over both transports and in both eras.
 
 use std::time::Duration;
 
@@ -28,8 +28,8 @@ fn filter(uris: &[&str]) -> Value {
     json!({ "notifications": { "toolsListChanged": true, "resourceSubscriptions": uris } })
 }
 
-/// By a request of its own, until it is taken back.
-fn a_connection_hears_of_what_it_subscribed_to(backend: Backend) {
+/// By `resources/subscribe`, until it is unsubscribed.
+fn a_connection_is_notified_of_its_subscriptions(backend: Backend) {
     let (place, operator) = with_issue(backend);
     let mut talk = Talk::stdio(&place, Era::Handshake, &[]);
     talk.request("resources/subscribe", &json!({ "uri": ISSUE }));
@@ -49,17 +49,17 @@ fn a_connection_hears_of_what_it_subscribed_to(backend: Backend) {
 }
 
 #[test]
-fn a_connection_hears_of_what_it_subscribed_to_on_sqlite() {
-    a_connection_hears_of_what_it_subscribed_to(Backend::SqliteFile);
+fn a_connection_is_notified_of_its_subscriptions_on_sqlite() {
+    a_connection_is_notified_of_its_subscriptions(Backend::SqliteFile);
 }
 
 #[test]
-fn a_connection_hears_of_what_it_subscribed_to_on_postgres() {
-    a_connection_hears_of_what_it_subscribed_to(Backend::Postgres);
+fn a_connection_is_notified_of_its_subscriptions_on_postgres() {
+    a_connection_is_notified_of_its_subscriptions(Backend::Postgres);
 }
 
 #[test]
-fn a_listener_hears_of_what_it_asked_for_over_stdio() {
+fn a_listener_is_notified_of_its_subscriptions_over_stdio() {
     let (place, operator) = with_issue(Backend::SqliteFile);
     let mut talk = Talk::stdio(&place, Era::Stateless, &[]);
     let listen = talk.message("subscriptions/listen", &filter(&[ISSUE]));
@@ -76,8 +76,8 @@ fn a_listener_hears_of_what_it_asked_for_over_stdio() {
     assert_eq!(talk.end(), Some(0));
 }
 
-/// Over HTTP; the change is made on another replica. The stream ends with the server.
-fn a_listener_hears_of_what_it_asked_for_over_http(backend: Backend) {
+/// Over HTTP; another replica makes the change. The stream ends with the server.
+fn a_listener_is_notified_of_its_subscriptions_over_http(backend: Backend) {
     let (place, operator) = with_issue(backend);
     let (served, other) = (Served::start(&place), Served::start(&place));
     let mut talk = Talk::http(&served, Era::Stateless, &[("Punchlist-Project", "test")]);
@@ -97,16 +97,17 @@ fn a_listener_hears_of_what_it_asked_for_over_http(backend: Backend) {
 }
 
 #[test]
-fn a_listener_hears_of_what_it_asked_for_over_http_on_sqlite() {
-    a_listener_hears_of_what_it_asked_for_over_http(Backend::SqliteFile);
+fn a_listener_is_notified_of_its_subscriptions_over_http_on_sqlite() {
+    a_listener_is_notified_of_its_subscriptions_over_http(Backend::SqliteFile);
 }
 
 #[test]
-fn a_listener_hears_of_what_it_asked_for_over_http_on_postgres() {
-    a_listener_hears_of_what_it_asked_for_over_http(Backend::Postgres);
+fn a_listener_is_notified_of_its_subscriptions_over_http_on_postgres() {
+    a_listener_is_notified_of_its_subscriptions_over_http(Backend::Postgres);
 }
 
-/// The attack: a token that was revoked goes on listening; one that was narrowed listens elsewhere.
+/// The attack: a revoked token goes on listening, and a narrowed one listens to something out of
+/// its reach.
 #[test]
 fn an_attack_by_a_listener_without_rights_hears_nothing() {
     let (place, operator) = with_issue(Backend::SqliteFile);
@@ -135,7 +136,7 @@ fn an_attack_by_a_listener_without_rights_hears_nothing() {
     }
 }
 
-/// The list of tools follows who the caller is and what its session is bound to.
+/// The list of tools depends on the caller and on the issue its session is bound to.
 #[test]
 fn the_tools_are_announced_when_the_binding_changes() {
     let (place, operator) = with_issue(Backend::SqliteFile);
@@ -143,7 +144,7 @@ fn the_tools_are_announced_when_the_binding_changes() {
     let session = started["session"]["id"].as_str().unwrap().to_owned();
     let bind = json!({ "session": session, "number": 1 });
     let mut connected = Talk::stdio(&place, Era::Handshake, &["--session", &session]);
-    // The list is watched once it has been looked at.
+    // The list is watched once it has been read.
     connected.request("resources/subscribe", &json!({ "uri": ISSUE }));
     comment(&place, &operator, 1);
     connected.hear("notifications/resources/updated");
@@ -158,9 +159,9 @@ fn the_tools_are_announced_when_the_binding_changes() {
     listening.end();
 }
 
-/// What a subscriber does not ask for is not sent to it.
+/// A subscriber gets only the notifications it asked for.
 #[test]
-fn a_listener_hears_of_nothing_else() {
+fn a_listener_gets_no_other_notifications() {
     let (place, operator) = with_issue(Backend::SqliteFile);
     let mut talk = Talk::stdio(&place, Era::Stateless, &[]);
     let wish = json!({ "notifications": { "resourceSubscriptions": [ISSUE, "file:///x"] } });

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::serving::Served;
 use crate::support::{Place, Punch};
 
-/// Longer than anything here takes; a test that waits for it has failed.
+/// Longer than anything here takes; a test that waits this long has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Era {
     }
 }
 
-/// A client. What comes besides answers is kept in `heard`.
+/// A client. Messages other than answers are kept in `heard`.
 pub(crate) struct Talk {
     way: Way,
     pub(crate) era: Era,
@@ -76,19 +76,19 @@ impl Pipes {
         self.lines.recv_timeout(PATIENCE).expect("a message in time")
     }
 
-    /// A message that comes in so short a time; none: nothing came, or the server has ended.
+    /// The next message within this time; `None` if nothing came or the server has ended.
     pub(crate) fn receive_within(&self, time: Duration) -> Option<Value> {
         self.lines.recv_timeout(time).ok()
     }
 }
 
 impl Talk {
-    /// A server of its own, over its streams.
+    /// A client with its own server, over stdio.
     pub(crate) fn stdio(place: &Place, era: Era, words: &[&str]) -> Self {
         Self::with(&place.punch(["mcp"]).words(words.iter().copied()), era, json!({}))
     }
 
-    /// The same with a client whose user can be asked.
+    /// Like `stdio`, with a client that can ask its user.
     pub(crate) fn asking(place: &Place, era: Era, words: &[&str]) -> Self {
         let can = json!({ "elicitation": {} });
         Self::with(&place.punch(["mcp"]).words(words.iter().copied()), era, can)
@@ -136,7 +136,7 @@ impl Talk {
         }
     }
 
-    /// The parameters with what the era wants in them.
+    /// The parameters with the fields that the era requires.
     fn params(&self, params: &Value) -> Value {
         let mut params = params.clone();
         if self.era == Era::Stateless {
@@ -161,12 +161,12 @@ impl Talk {
         }
     }
 
-    /// The whole answer.
+    /// Sends a request. Returns the whole answer.
     pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
         self.request_and(method, params, |_| panic!("the server asked something"))
     }
 
-    /// The same, answering what the server asks meanwhile.
+    /// Like `request`, and answers the server's own requests meanwhile.
     pub(crate) fn request_and(
         &mut self,
         method: &str,
@@ -200,7 +200,7 @@ impl Talk {
         }
     }
 
-    /// The headers of a message, as the era wants them.
+    /// The headers that the era requires for a message.
     fn head(&self, message: &Value) -> String {
         let Way::Http { address, headers } = &self.way else { panic!("there is no server") };
         let mut head = format!(
@@ -228,7 +228,7 @@ impl Talk {
         head
     }
 
-    /// Sends one message over HTTP; the status, and the messages that came back.
+    /// Sends one message over HTTP. Returns the status and the messages that came back.
     pub(crate) fn post(&self, message: &Value) -> (u16, Vec<Value>) {
         let mut stream = self.open(message);
         let mut messages = Vec::new();
@@ -238,7 +238,7 @@ impl Talk {
         (stream.status, messages)
     }
 
-    /// Sends one message over HTTP, and leaves the answer to be read.
+    /// Sends one message over HTTP, and leaves the response to be read.
     pub(crate) fn open(&self, message: &Value) -> Stream {
         let Way::Http { address, .. } = &self.way else { panic!("there is no server") };
         let body = message.to_string();
@@ -256,7 +256,7 @@ impl Talk {
         self.open(&message)
     }
 
-    /// `tools/call`: the result.
+    /// `tools/call`. Returns the result.
     pub(crate) fn tool(&mut self, name: &str, arguments: &Value) -> Value {
         let params = json!({ "name": name, "arguments": arguments });
         let mut answer = self.request("tools/call", &params);
@@ -264,7 +264,7 @@ impl Talk {
         answer["result"].take()
     }
 
-    /// The structure of a call that worked.
+    /// The structured content of a successful call.
     pub(crate) fn call(&mut self, name: &str, arguments: &Value) -> Value {
         let mut result = self.tool(name, arguments);
         assert_ne!(result["isError"], true, "{name} {arguments}: {result}");
@@ -284,7 +284,7 @@ impl Talk {
         }
     }
 
-    /// Closes the input of a server of its own; it ends by itself.
+    /// Closes the input of its server, which then ends.
     pub(crate) fn end(self) -> Option<i32> {
         match self.way {
             Way::Stdio(Pipes { mut child, stdin, .. }) => {
@@ -296,7 +296,7 @@ impl Talk {
     }
 }
 
-/// The answer to a POST: one message, or a stream of them.
+/// The response to a POST: one message, or a stream of them.
 pub(crate) struct Stream {
     reader: BufReader<TcpStream>,
     pub(crate) status: u16,
@@ -327,7 +327,7 @@ impl Stream {
         Self { reader, status, kind, is_chunked, text: String::new(), is_over: false }
     }
 
-    /// More of the body.
+    /// Reads more of the body.
     fn more(&mut self) {
         if !self.is_chunked {
             self.reader.read_to_string(&mut self.text).unwrap();
@@ -346,7 +346,7 @@ impl Stream {
         self.text.push_str(std::str::from_utf8(&chunk[..size]).unwrap());
     }
 
-    /// The next message; none: there will be no more.
+    /// The next message; `None` at the end.
     pub(crate) fn next(&mut self) -> Option<Value> {
         let is_stream = self.kind.starts_with("text/event-stream");
         loop {
@@ -367,12 +367,12 @@ impl Stream {
     }
 }
 
-/// The operator's call, as the command line makes it.
+/// A call of the operator, as the command line makes it.
 pub(crate) fn operate(place: &Place, operator: &str, operation: &str, input: &Value) -> Value {
     place.punch(["call", operation, &input.to_string(), "--json"]).with(operator).answer()
 }
 
-/// The log, each event whole.
+/// The log, with complete events.
 pub(crate) fn log(place: &Place, operator: &str) -> Vec<Value> {
     let input = json!({ "limit": 1_000 });
     let listed = operate(place, operator, "event_list", &input);

@@ -1,4 +1,4 @@
-//! The list of tools: annotations, schemas, what it costs, and the words that come with it.
+//! The list of tools: annotations, schemas, its cost, and the instructions that come with it.
 
 use punchlist_core::Role;
 use punchlist_ops::CATALOGUE;
@@ -11,7 +11,8 @@ use crate::serving::{Served, token};
 use crate::support::Place;
 use crate::talk::{ERAS, Talk};
 
-/// P-6: names, descriptions and input schemas of each role's own list, in characters by four.
+/// P-6: names, descriptions and input schemas of each role's own list; a token is counted as four
+/// characters.
 #[test]
 fn the_default_list_of_every_role_costs_at_most_1200_tokens() {
     for role in Role::ALL {
@@ -48,7 +49,7 @@ fn the_instructions_fit_the_profile() {
     }
 }
 
-/// What a host may do without asking is right about every operation.
+/// The annotations, which say what a host may do without asking, are right for every operation.
 #[test]
 fn annotations_are_right_about_every_operation() {
     for name in DESTRUCTIVE.iter().chain(&IDEMPOTENT) {
@@ -70,19 +71,19 @@ fn annotations_are_right_about_every_operation() {
                 assert!(property.is_object(), "{} {schema} {name}", operation.name);
             }
         }
-        // A refusal fits the schema of every tool, beside its own answers.
+        // A refusal matches the schema of every tool, like its own answers.
         let refusal = json!({ "error": { "code": "x", "message": "y" } });
         let fits = jsonschema::is_valid(&tool["outputSchema"], &refusal);
         assert!(fits, "{}", operation.name);
     }
-    // An answer may have a field of that name, too.
+    // An answer may also have a field of that name.
     let delegate = CATALOGUE.iter().find(|operation| operation.name == "delegate").unwrap();
     let schema = serde_json::to_value(tool(delegate)).unwrap()["outputSchema"].take();
     let failed = json!({ "delegationId": "x", "mode": "sync", "state": "failed", "error": "no" });
     assert!(jsonschema::is_valid(&schema, &failed), "{schema}");
 }
 
-/// Over HTTP each role has its own list and its own words, in both eras.
+/// Over HTTP, each role has its own list and its own instructions, in both eras.
 #[test]
 fn every_role_gets_its_own_list_over_http() {
     let place = Place::sqlite();

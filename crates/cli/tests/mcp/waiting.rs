@@ -1,4 +1,5 @@
-//! Calls that take long: a delegation is waited for, told of, let go, and found again.
+//! Long calls: a delegation is waited for and reported on; after a timeout or a cancelled call it
+//! is found again.
 
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ fn work() -> Value {
     json!({ "type": "coder", "mission": "Write the parser" })
 }
 
-/// Takes the delegation, as a worker of another process.
+/// Takes the delegation as a worker of another process.
 fn take(place: &Place) -> Value {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -30,7 +31,7 @@ fn report(place: &Place, taken: &Value) {
     place.punch(["call", "delegation_report", &input.to_string(), "--json"]).answer();
 }
 
-/// The call waits for the end of the work, and says that it goes on.
+/// The call waits for the end of the work, and reports progress.
 #[test]
 fn a_delegation_is_waited_for() {
     for era in ERAS {
@@ -57,7 +58,7 @@ fn a_delegation_is_waited_for() {
     }
 }
 
-/// Nobody takes it: the call says so soon, and how to find it.
+/// If nobody takes it, the call returns soon, and says how to find it.
 #[test]
 fn a_delegation_that_nobody_takes_is_not_waited_for() {
     let place = Place::sqlite();
@@ -71,7 +72,8 @@ fn a_delegation_that_nobody_takes_is_not_waited_for() {
     talk.end();
 }
 
-/// The host cancels the call, or goes: the delegation goes on, and a new connection finds it.
+/// The host cancels the call or disconnects: the delegation continues, and a new connection finds
+/// it.
 #[test]
 fn a_delegation_outlives_its_connection() {
     let place = Place::sqlite();
@@ -85,7 +87,7 @@ fn a_delegation_outlives_its_connection() {
     let taken = take(&place);
     let cancel = json!({ "requestId": message["id"], "reason": "no time" });
     talk.notify("notifications/cancelled", &cancel);
-    // A cancelled request gets no answer, and its id must not come again.
+    // A cancelled request gets no answer, and its id must not be used again.
     let again = json!({ "jsonrpc": "2.0", "id": message["id"], "method": "ping" });
     talk.pipes().send(&again);
     let answer = loop {

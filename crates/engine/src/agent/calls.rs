@@ -21,12 +21,12 @@ use super::tools::{Answer, ToolOutput, Toolset, cut};
 use crate::model::Input;
 use crate::system::is_temporary;
 
-/// What became of a call.
+/// The outcome of a call.
 pub(super) enum CallOutcome {
     Done(ToolOutput),
-    /// Its result is recorded already; this is what the step answered.
+    /// Its result is already recorded. Contains the answer of that step.
     Recorded(ToolOutput, Stepped),
-    /// A person has to permit it first.
+    /// A person must permit it first.
     Asked,
     /// It waits for a delegation.
     Handed,
@@ -97,7 +97,7 @@ impl RunExecutor<'_, '_> {
         Ok(CallOutcome::Done(ToolOutput::answered(operation, &answer.to_json()?)))
     }
 
-    /// Calls one of punchlist's own tools, and records its result in the same transaction.
+    /// Calls one of punchlist's own tools and records its result, in one transaction.
     fn call_own(
         &self,
         run: &Run,
@@ -120,8 +120,8 @@ impl RunExecutor<'_, '_> {
         })
     }
 
-    /// The envelope an agent acts under. A call that may be made twice gets a key, so that it takes
-    /// effect once.
+    /// The envelope under which an agent acts. A call that may be made twice gets an idempotency
+    /// key, so that it has one effect.
     fn envelope(&self, run: &Run, call: Option<&ToolCall>) -> Envelope {
         let calls = run.counters.calls;
         Envelope {
@@ -203,8 +203,8 @@ fn result_steps(call: &ToolCall, said: ToolOutput, drive: Option<Step>) -> Vec<S
     std::iter::once(Step::Result(result)).chain(drive).collect()
 }
 
-/// What one of punchlist's own tools answered, or how it refused. An error that passes by itself is the
-/// run's: a process goes on with it later.
+/// The answer or the refusal of one of punchlist's own tools. A temporary error is returned as the
+/// run's: a process continues the run later.
 fn own_result<T>(made: Result<T, Error>) -> Result<Result<T, ToolOutput>, Error> {
     match made {
         Ok(answer) => Ok(Ok(answer)),

@@ -1,4 +1,4 @@
-//! The outside tools of the configuration, for runs: each agent's tools, behind its guard.
+//! The configured outside tools, for runs: each agent's tools, behind its guard.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ use crate::model::{Cancel, Tool};
 use crate::system::system;
 use crate::tools::{AgentTools, Guard, Verdict, Wanted};
 
-/// The outside tools of every configured agent. A server is started when its agent first needs it, and
-/// ends when this is dropped.
+/// The outside tools of every configured agent. A server is started when its agent first needs it,
+/// and stopped when this is dropped.
 pub struct ConfiguredTools<'a> {
     pub ops: &'a Ops,
     pub config: &'a Config,
@@ -55,9 +55,9 @@ impl<'a> ConfiguredTools<'a> {
         Arc::clone(opened.entry((project.to_owned(), name.to_owned())).or_insert_with(open))
     }
 
-    /// May this server be started for this run? A project's file can be edited by an agent, so the
-    /// operator is asked about a program that it names before the program runs for the first time.
-    /// Until then the run goes on without the server's tools.
+    /// May this server be started for this run? An agent can edit a project's file, so the operator
+    /// is asked before a program that the file names runs for the first time. Until the operator
+    /// answers, the run continues without the server's tools.
     fn may_start(&self, project: &str, run: &Run, name: &str, server: &Server) -> bool {
         if !server.from_project {
             return true;

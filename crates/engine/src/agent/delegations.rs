@@ -35,7 +35,8 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How long a run waits in its process for a delegation that no worker takes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often it looks at a delegation even if nothing was written: a lease may have ended.
+/// How often it looks at a delegation even if nothing was written, because a lease may have
+/// expired.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// How often a wait checks whether the run was cancelled.
@@ -72,8 +73,8 @@ impl Runtime<'_> {
         self.ops.run::<DelegationHeartbeat>(&self.as_worker(project), input).map(drop)
     }
 
-    /// The agent that does work of a type: the one of that name, or for a pillar's work the one that
-    /// plays owner.
+    /// The agent for work of a type: the one with that name, or, for a pillar's work, the one that
+    /// plays the owner.
     #[must_use]
     pub fn agent_for(&self, project: &str, kind: &str, in_chat: bool) -> Option<String> {
         let agents = self.agents.in_project(project);
@@ -83,15 +84,15 @@ impl Runtime<'_> {
         in_chat.then(|| agents.player(Role::Owner)).flatten()
     }
 
-    /// The types of delegations that are done here, each between two spaces; and whether the work of
-    /// pillars is done here, of any type.
+    /// The types of delegations that this process does, each between two spaces; and whether it
+    /// does work of pillars, which may have any type.
     #[must_use]
     pub fn types_done_here(&self) -> (String, bool) {
         let types: Vec<&str> = self.agents.with_model().collect();
         (format!(" {} ", types.join(" ")), self.player(Role::Owner).is_some())
     }
 
-    /// Takes one delegation of a project and does it. False: there was none.
+    /// Takes one delegation of a project and does it. Returns false if there is none.
     pub fn work_on_delegation(&self, project: &str) -> Result<bool, Error> {
         let agents = self.agents.in_project(project);
         let types: Vec<&str> = agents.with_model().collect();
@@ -148,7 +149,7 @@ impl Runtime<'_> {
         Ok(true)
     }
 
-    /// The report of a run that ended: its result, or its error.
+    /// The report of an ended run: its result, or its error.
     fn said(
         &self,
         project: &str,
@@ -263,7 +264,7 @@ impl Runtime<'_> {
     }
 }
 
-/// The text of a report, cut where it is longer than a report may be.
+/// The text of a report, cut if it is too long.
 fn body(said: &str) -> Result<Body, Error> {
     let mut said = said.replace('\0', "\u{fffd}");
     if said.len() > Body::LIMIT {

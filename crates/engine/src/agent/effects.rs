@@ -94,7 +94,7 @@ impl Handler for EffectHandler<'_> {
     }
 }
 
-/// Gives up on an error that would only repeat.
+/// Returns the error as a setback: temporary errors are retried, all others are given up.
 fn settle(error: &Error) -> Result<(), Setback> {
     Err(if is_temporary(error) { again(error) } else { Setback::GiveUp(error.to_string()) })
 }

@@ -86,8 +86,8 @@ pub(super) fn history(run: &Run, messages: Vec<Message>) -> Vec<model::Message> 
     from_a_user(history)
 }
 
-/// Makers require a history to begin with the user, so everything before the first user message is left
-/// out.
+/// Providers require a history to begin with the user, so everything before the first user message
+/// is left out.
 fn from_a_user(mut history: Vec<model::Message>) -> Vec<model::Message> {
     let is_user = |message: &model::Message| matches!(message, model::Message::User { .. });
     if let Some(first) = history.iter().position(is_user) {
@@ -100,7 +100,7 @@ fn from_a_user(mut history: Vec<model::Message>) -> Vec<model::Message> {
 struct Shown {
     id: MessageId,
     text: String,
-    /// Its own words.
+    /// Is it the agent's own reply or call?
     own: bool,
     calls: Vec<ToolCall>,
     raw: Option<Value>,
@@ -109,7 +109,7 @@ struct Shown {
     summary: bool,
 }
 
-/// `first`: the message that began the turn.
+/// The messages as this agent sees them. `first`: the message that began the turn.
 fn shown(actor: &Actor, first: Option<MessageId>, messages: Vec<Message>) -> Vec<Shown> {
     let begins = messages.iter().position(|m| Some(m.id) == first).unwrap_or(0);
     let mut shown: Vec<Shown> = Vec::new();
@@ -118,7 +118,8 @@ fn shown(actor: &Actor, first: Option<MessageId>, messages: Vec<Message>) -> Vec
     let mut open = 0;
     for (index, message) in messages.into_iter().enumerate() {
         let by_us = message.author == actor.principal;
-        // Only replies of its model are its own words: the author of a question may have its name.
+        // Only replies of the agent's model are its own, because the author of a question may have
+        // the same name.
         let own = by_us && message.part.is_some() && message.kind != MessageKind::Summary;
         let by_tool = by_us && message.part.is_none() && message.role == Speaker::Assistant;
         // A message it posted through a tool is already in that tool's call.

@@ -1,4 +1,4 @@
-//! What happens in a run, for observers.
+//! The events of a run, for observers.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Outcome;
 use crate::model::{Fault, Stop, Usage};
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Live<'a> {
     /// A process begins or continues a run.
@@ -20,7 +20,7 @@ pub enum Live<'a> {
     /// The model is asked.
     Asks {
         run: &'a Run,
-        /// The model's maker, from `Model::provider`.
+        /// The model's provider, from `Model::provider`.
         provider: &'static str,
     },
     /// A piece of the model's reply.
@@ -34,7 +34,7 @@ pub enum Live<'a> {
         text: &'a str,
         usage: Usage,
         stop: Stop,
-        /// The maker's id of it.
+        /// The provider's id of the reply.
         id: Option<&'a str>,
     },
     /// The model failed, and is not asked again.
@@ -74,7 +74,7 @@ pub enum Live<'a> {
         run: &'a Run,
         said: &'a str,
     },
-    /// The conversation was summed up.
+    /// The conversation was summarised.
     Compacted {
         run: &'a Run,
         usage: Usage,

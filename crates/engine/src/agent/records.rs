@@ -1,4 +1,5 @@
-//! What the model said, as `run_step` records it, and the questions to the driver.
+//! Converts the model's replies to the steps that `run_step` records, and builds the questions to
+//! the driver.
 
 use punchlist_core::Run;
 use punchlist_core::conversation::ToolCall;
@@ -91,8 +92,8 @@ fn shortened(text: String) -> String {
     }
 }
 
-/// How a reply ended. A reply with calls counts as tool use, whatever its maker says. So does a paused
-/// one: the model is called again.
+/// How a reply ended. A reply with calls counts as tool use, whatever its provider says. So does a
+/// paused one: the model is called again.
 fn finish(reply: &Reply) -> Finish {
     match reply.stop {
         _ if !reply.calls.is_empty() => Finish::ToolUse,
@@ -114,9 +115,9 @@ mod tests {
 
     use super::*;
 
-    /// A refused step ends the run with the error's code and words.
+    /// A refused step ends the run with the error's code and message.
     #[test]
-    fn a_run_is_ended_with_the_code_and_the_words_of_an_error() {
+    fn a_run_ends_with_the_code_and_the_message_of_its_error() {
         let world = World::new(Backend::SqliteMemory);
         let start = json!({ "prompt": "Do it", "model": "scripted:x" });
         let started = world.call("run_start", start).unwrap();

@@ -25,10 +25,10 @@ use crate::system::is_temporary;
 /// How often it checks whether the run was cancelled or taken over.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How full the model's window is, in percent, when the conversation is summed up.
+/// How full the model's window is, in percent, when the conversation is summarised.
 const FULL_PERCENT: u64 = 75;
 
-/// A shorter conversation is not summed up.
+/// A shorter conversation is not summarised.
 const SUMMED_MIN: usize = 6;
 
 /// How many messages are read for one step: more than the model ever gets.
@@ -38,13 +38,13 @@ const SUMMARY: &str = "Sum up this conversation for yourself, so that the work c
 summary alone: what was asked, what was found out and decided, what is done, what is open, names and \
 numbers that matter. Facts only.";
 
-/// How far a run was taken.
+/// The outcome of executing a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Ended(StopReason),
-    /// Something will wake it.
+    /// The run waits for something that will wake it.
     Waiting,
-    /// Another process has it now.
+    /// Another process has taken the run over.
     Lost,
     /// This process was asked to stop; another one continues the run.
     Stopped,
@@ -59,7 +59,7 @@ pub(super) struct RunExecutor<'a, 'c> {
     pub(super) cancel: Cancel,
 }
 
-/// What is next.
+/// The next action.
 pub(super) enum Flow {
     /// Call the model. The driver may have loaded the lists already.
     GoOn(Option<Scene>),
@@ -107,11 +107,11 @@ impl Runtime<'_> {
         match outcome {
             Err(Error::Refused(refusal)) => match &*refusal {
                 Refusal::StaleRun { .. } => Ok(Outcome::Lost),
-                // It was ended while the step was on its way.
+                // The run ended while the step was being sent.
                 Refusal::RunOver { reason, .. } => Ok(Outcome::Ended(*reason)),
                 _ => executor.give_up(Error::Refused(refusal)),
             },
-            // The run stays as it is, and a process goes on with it later.
+            // The run stays as it is, and a process continues it later.
             Err(error) if is_temporary(&error) => Err(error),
             Err(error) => executor.give_up(error),
             Ok(outcome) => Ok(outcome),
@@ -120,7 +120,7 @@ impl Runtime<'_> {
 }
 
 impl RunExecutor<'_, '_> {
-    /// Records what happened.
+    /// Records steps.
     pub(super) fn step(&self, steps: Vec<Step>) -> Result<Stepped, Error> {
         let input = run_step::Input { run: self.id, epoch: self.epoch, steps };
         self.runtime.ops.run::<RunStep>(&self.runtime.system(self.project), input)
@@ -184,7 +184,7 @@ impl RunExecutor<'_, '_> {
         }
     }
 
-    /// Is it in the pause between two continuations?
+    /// Is the run in the pause between two continuations?
     fn is_cooling_down(&self, run: &Run) -> bool {
         matches!(run.waits_for, Some(Wait::Cooldown(_)))
     }
@@ -198,7 +198,7 @@ impl RunExecutor<'_, '_> {
         let trigger = match history::next(run, &look.messages) {
             Next::Execute(calls) => return self.execute(run, tools, &calls),
             Next::Begin if run.counters.calls == 0 => Trigger::UserMessage,
-            // Its last reply is not among the newest messages any more.
+            // The agent's last reply is no longer among the newest messages.
             Next::Begin => Trigger::Resumed,
             Next::Heard => Trigger::Resumed,
             Next::ToolsDone => Trigger::ToolsDone,
@@ -277,7 +277,7 @@ impl RunExecutor<'_, '_> {
         self.execute(&run, all, &calls)
     }
 
-    /// Sums up the conversation to make room in the window. The chat itself stays as it is.
+    /// Summarises the conversation to make room in the window. The chat itself does not change.
     fn compact(
         &self,
         run: &Run,
@@ -336,7 +336,7 @@ impl RunExecutor<'_, '_> {
         self.follow(run, tools, answer)
     }
 
-    /// Does what the driver decided.
+    /// Carries out the driver's verdict.
     pub(super) fn follow(
         &self,
         run: &Run,

@@ -15,13 +15,13 @@ use crate::model::{Cancel, Tool};
 /// The longest result a model gets to see, in bytes.
 const RESULT_MAX: usize = 256 << 10;
 
-/// Tools that are not punchlist's own.
+/// Tools that are not part of punchlist.
 pub trait OutsideTools: Sync {
     /// The outside tools of this run.
     fn tools(&self, project: &str, run: &Run) -> Vec<Tool>;
 
-    /// Calls one. Calls `begin` once the call is permitted, right before it starts: a process that takes
-    /// the run over does not start the call a second time.
+    /// Calls a tool. Calls `begin` once the call is permitted, right before it starts: a process
+    /// that takes the run over does not start the call a second time.
     fn call(
         &self,
         project: &str,
@@ -52,7 +52,7 @@ impl OutsideTools for () {
     }
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     Done(ToolOutput),
@@ -65,7 +65,7 @@ pub enum Answer {
 pub struct ToolOutput {
     pub text: String,
     pub is_error: bool,
-    /// It changed something.
+    /// Did it change something?
     pub changed: bool,
     pub touched_list: bool,
     pub outside: bool,
@@ -114,8 +114,8 @@ impl Toolset {
         Self { own, listed }
     }
 
-    /// The few tools an agent needs to delegate the next item of a plan that is completed by its workers'
-    /// reports (F-7).
+    /// The few tools that an agent needs to delegate the next item, if the reports of its workers
+    /// complete the plan (F-7).
     pub(super) fn narrowed(&self) -> Self {
         const NARROW: [&str; 4] = ["list_todo", "delegate", "todo_hold", "ask"];
         let own = self.own.iter().filter(|o| NARROW.contains(&o.name)).copied().collect();

@@ -12,14 +12,14 @@ use crate::web;
 /// How many redirects are followed.
 const REDIRECTS_MAX: u32 = 5;
 
-/// The call itself cannot be interrupted, so it runs on its own thread. When we stop waiting, it ends by
-/// its own timeout.
+/// Gets a page. The call cannot be interrupted, so it runs on its own thread. When we stop waiting,
+/// the thread ends by its own timeout.
 pub(super) fn get(address: &str, patience: &Patience<'_>) -> Result<String, Fault> {
     let address: Uri = address.parse().map_err(|_| bad_address())?;
     let host = address.host().ok_or_else(bad_address)?.to_owned();
     let config = Agent::config_builder()
         .timeout_global(Some(patience.deadline().saturating_duration_since(Instant::now())))
-        // Followed here, because only the same host may be asked.
+        // Redirects are followed here, because only the same host may be called.
         .max_redirects(0)
         .http_status_as_error(false)
         .user_agent(web::USER_AGENT);
@@ -76,7 +76,8 @@ fn ask(agent: &Agent, mut address: Uri) -> Result<String, Error> {
     Err(Error::Round)
 }
 
-/// Where a redirect leads; none: to another host. Only the operator names hosts.
+/// The target of a redirect. `None` if it leads to another host, because only the operator chooses
+/// hosts.
 fn next(from: &Uri, location: &str) -> Option<Uri> {
     let scheme = from.scheme_str()?;
     let place = from.authority()?.as_str();
@@ -94,7 +95,7 @@ fn next(from: &Uri, location: &str) -> Option<Uri> {
     let next: Uri = whole.split('#').next()?.parse().ok()?;
     let same_host = next.host()?.eq_ignore_ascii_case(from.host()?);
     let same_service = port(&next)? == port(from)?;
-    // The usual way to a host's own https.
+    // The usual redirect to the same host's https.
     let upgraded = (port(from)?, port(&next)?) == (80, 443);
     (same_host && (same_service || upgraded)).then_some(next)
 }
@@ -107,7 +108,7 @@ fn port(address: &Uri) -> Option<u16> {
     })
 }
 
-/// The error without the address, which may hold a password.
+/// The error without the address, which may contain a password.
 fn said(error: &ureq::Error, host: &str, patience: &Patience<'_>) -> Fault {
     match error {
         ureq::Error::Timeout(_) => patience.over(),

@@ -1,4 +1,4 @@
-//! Reading a figure from a program, a URL or a file, as the mission's file says.
+//! Reads a figure from a program, a URL or a file, as the mission's file defines.
 //!
 //! Nothing here knows the store or the rules. A collector is limited in time and output, and a program
 //! gets neither our environment nor our tokens (ADR 0014). Errors say what a person can do.
@@ -19,7 +19,7 @@ use crate::process::{TICK, short};
 /// The longest output of a collector, in bytes.
 pub const OUTPUT_MAX: usize = 64 << 10;
 
-/// Reads a metric. What its collector gives must be a figure of the metric's kind.
+/// Reads a metric. The collector's output must be a figure of the metric's kind.
 pub fn read(
     metric: &Metric,
     collect: &Collect,

@@ -44,7 +44,8 @@ impl Format for Anthropic {
     }
 }
 
-/// Marks a block: the maker caches everything up to it, and charges a tenth for it the next time.
+/// Marks a block: the provider caches everything up to it, and charges a tenth for it the next
+/// time.
 fn cached(mut block: Value) -> Value {
     block["cache_control"] = json!({"type": "ephemeral"});
     block

@@ -1,5 +1,5 @@
-//! A request to stop a call, which another thread can make. Calls of models and of outside tools look
-//! at it; who makes it is the runner's business.
+//! A request to stop a call, made by another thread. Calls of models and outside tools check it;
+//! the runner makes it.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl Cancel {
         *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until it is cancelled, or until a timeout. False: it timed out.
+    /// Waits until it is cancelled, up to a timeout. Returns false if it timed out.
     #[must_use]
     pub fn is_cancelled_within(&self, timeout: Duration) -> bool {
         let (is_cancelled, changed) = &*self.0;

@@ -19,7 +19,8 @@ const OLLAMA_BASE: &str = "http://127.0.0.1:11434";
 const OLLAMA_PORT: u16 = 11434;
 
 const IDLE: Duration = Duration::from_secs(60);
-/// A local server loads the model first, and sends nothing while it reads a long prompt.
+/// A local server sends nothing while it loads the model and reads a long prompt, so it gets more
+/// time.
 const IDLE_OLLAMA: Duration = Duration::from_secs(300);
 
 /// How a model is called.
@@ -33,9 +34,9 @@ pub struct Settings {
     pub whole: Duration,
     /// How many tokens fit into one call, if our default is wrong.
     pub window: Option<u64>,
-    /// The reasoning effort, in the maker's own word.
+    /// The reasoning effort, in the provider's own word.
     pub effort: Option<String>,
-    /// Where the files of scripts are; by default the working directory.
+    /// The folder of script files; by default the working directory.
     pub folder: PathBuf,
 }
 
@@ -52,7 +53,7 @@ impl Default for Settings {
     }
 }
 
-/// Where variables are read from.
+/// Reads an environment variable.
 type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Opens `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME`, `ollama:NAME` or `scripted:FILE`.
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_url_that_is_none_is_named_and_not_repeated() {
+    fn an_invalid_base_url_is_named_by_its_variable_and_not_shown() {
         let key = ("OPENAI_API_KEY", "k");
         for base in ["ftp://u:pw@h", "nonsense here", "http://", "//h"] {
             let fault = fault("openai:m", &[key, ("OPENAI_BASE_URL", base)]);
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ollama_host_is_read_as_ollama_reads_it() {
+    fn an_ollama_host_is_parsed_as_ollama_does() {
         let cases = [
             ("", "http://127.0.0.1:11434"),
             (" 10.0.0.5 ", "http://10.0.0.5:11434"),

@@ -1,7 +1,8 @@
 //! One POST with a streaming response, limited in time and size, that can be cancelled at any moment.
 //!
-//! A blocking read cannot be interrupted, so the exchange runs on its own thread and sends what arrives.
-//! When we stop waiting, it ends by its own timeouts. What the events mean is up to the [`Wire`].
+//! A blocking read cannot be interrupted, so the exchange runs on its own thread, which sends what
+//! arrives. When we stop waiting, the thread ends by its own timeouts. The [`Wire`] interprets the
+//! events.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -375,7 +376,7 @@ fn silent(idle: Duration) -> Fault {
     Fault::new(FaultKind::Network, message)
 }
 
-/// The error without the address, which may hold a password.
+/// The error without the address, which may contain a password.
 fn unsent(error: &ureq::Error, limits: Limits) -> Fault {
     let message = match error {
         ureq::Error::Timeout(ureq::Timeout::PerRead | ureq::Timeout::PerWrite) => {

@@ -1,7 +1,7 @@
-//! Making faults: the kind of an error response, and its message. The types are in `model`.
+//! Creates faults: the kind of an error response, and its message. The types are in `model`.
 //!
-//! A message made here says what the server did (`answered 529: Overloaded`); the caller adds the server's
-//! name. A message never holds a key.
+//! A message says what the server did (`answered 529: Overloaded`); the caller adds the server's
+//! name. A message never contains a key.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ const fn kind_of_status(status: u16) -> FaultKind {
     }
 }
 
-/// Headers of the maker decide before the status whether a retry may help.
+/// The provider's headers decide before the status whether a retry may help.
 fn advised(kind: FaultKind, status: u16, advice: Option<&str>) -> FaultKind {
     match (advice, kind) {
         // A retry would send the same bad request.
@@ -79,12 +79,13 @@ fn advised(kind: FaultKind, status: u16, advice: Option<&str>) -> FaultKind {
     }
 }
 
-/// The makers' error codes. They decide before the status: a 429 may be a quota.
+/// The providers' error codes. They decide before the status, because a 429 may be an exhausted
+/// quota.
 fn kind_of_error(error: &Value, message: &str) -> Option<FaultKind> {
     let details = &error["details"]["error_code"];
     let words = [details, &error["code"], &error["type"]];
     let kind = words.into_iter().filter_map(Value::as_str).find_map(kind_of_word);
-    // Two errors that are plain `invalid_request_error`: only their text tells them apart.
+    // Both are plain `invalid_request_error`, so only their texts tell them apart.
     let too_long = message.contains("prompt is too long")
         || message.contains("exceed context limit")
         || message.contains("maximum context length");
@@ -167,8 +168,8 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-/// Removes a key from a server's message: makers repeat it, whole or in part. A short key may be an
-/// ordinary word, so it is removed only as a whole word.
+/// Removes a key from a server's message, because providers repeat it, whole or in part. A short
+/// key may be an ordinary word, so it is removed only as a whole word.
 pub(super) fn without_key(message: &str, key: Option<&str>) -> String {
     let key = key.unwrap_or_default();
     let message = if key.len() < 8 { message.to_owned() } else { message.replace(key, "[key]") };
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_maker_says_how_long_and_whether_at_all() {
+    fn headers_decide_whether_and_when_to_retry() {
         fn of(status: u16, pairs: &[(&'static str, &str)]) -> Fault {
             Fault::of_answer(status, &headers(pairs), b"")
         }
@@ -286,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_quoted_in_one_line_and_pages_by_their_title() {
+    fn messages_are_quoted_in_one_line_and_pages_by_their_title() {
         let of = |body: &str| Fault::of_answer(502, &HeaderMap::new(), body.as_bytes()).message;
         assert_eq!(of("bad\n  gateway"), "answered 502: bad gateway");
         let page = "\n<!DOCTYPE html><html><head><title>502 Bad\nGateway</title></head>";

@@ -15,8 +15,8 @@ pub(super) fn read(text: &str) -> Input {
     }
 }
 
-/// The input as it is sent back to a maker. A broken one is sent as an empty object, because servers
-/// parse it.
+/// The input as it is sent back to a provider. A broken one is sent as an empty object, because
+/// servers parse it.
 pub(super) fn object(input: &Input) -> Value {
     match input {
         Input::Json(value) => value.clone(),

@@ -1,4 +1,4 @@
-//! Retries calls of a model where that may help.
+//! Retries calls of a model where a retry may help.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub struct Patience {
     pub base: Duration,
     /// The longest pause of our own.
     pub cap: Duration,
-    /// The longest pause that a maker may ask for; if it asks for more, we give up.
+    /// The longest pause that a provider may ask for; if it asks for more, we give up.
     pub asked_max: Duration,
 }
 
@@ -27,7 +27,7 @@ impl Default for Patience {
     }
 }
 
-/// Waits; gives false when it was cancelled.
+/// Waits. Returns false if it was cancelled.
 type Wait = Box<dyn Fn(Duration, &Cancel) -> bool + Send + Sync>;
 
 /// A model that retries after a temporary fault.

@@ -1,5 +1,5 @@
-//! A model behind an HTTP endpoint: what all makers share. What a maker's requests and responses look
-//! like is its own [`Format`].
+//! A model behind an HTTP endpoint: the part that all providers share. Requests and responses are
+//! specific to each provider's [`Format`].
 
 use serde_json::Value;
 
@@ -17,13 +17,13 @@ pub(super) trait Format: Send + Sync {
     fn stream(&self, request: &Request<'_>) -> Self::Stream;
 }
 
-/// A model of one maker, or of a server that speaks its format.
+/// A model of one provider, or of a server that speaks its format.
 #[derive(Debug)]
 pub(super) struct Remote<F> {
     /// The name it is configured by.
     pub(super) name: String,
     pub(super) provider: &'static str,
-    /// The maker's name of it.
+    /// The provider's name for the model.
     pub(super) model: String,
     pub(super) window: u64,
     pub(super) effort: Option<String>,

@@ -53,7 +53,7 @@ struct Failed {
     next: usize,
 }
 
-/// What a reply notes for the next one.
+/// The note that a reply carries for the next one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Note {
     script: String,
@@ -61,13 +61,14 @@ struct Note {
     step: usize,
     /// How many replies there were, this one included.
     played: u64,
-    /// Results that are still to come: names and the calls that give them.
+    /// Results that have not arrived yet: the names, and the calls that return them.
     #[serde(default)]
     pending: BTreeMap<String, String>,
     /// Every name that has been saved.
     #[serde(default)]
     names: Vec<String>,
-    /// The parts of results that later steps need, by place: the history may have been trimmed.
+    /// The parts of results that later steps need, by place. They are kept because the history may
+    /// be trimmed.
     #[serde(default)]
     found: Found,
 }

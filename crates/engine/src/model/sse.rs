@@ -1,8 +1,8 @@
 //! Parses server-sent events from chunks of bytes.
 //!
-//! Follows the WHATWG reading: lines end with LF, CR or CRLF, `data` lines are joined by newlines,
-//! comments and unknown fields are ignored, and an unfinished event at the end is dropped. Unlike there,
-//! bytes that are not UTF-8 are a fault: a reply is never guessed.
+//! Follows the WHATWG standard: lines end with LF, CR or CRLF, `data` lines are joined by newlines,
+//! comments and unknown fields are ignored, and an unfinished event at the end is dropped. Unlike
+//! the standard, bytes that are not UTF-8 are a fault, because a reply is never guessed.
 
 /// One event. The name is empty if the server gave none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,19 +18,19 @@ pub(super) enum Bad {
     NotUtf8,
 }
 
-/// One event may be this long, in bytes.
+/// The longest event, in bytes.
 pub(super) const EVENT_MAX: usize = 8 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Takes bytes, gives events.
+/// Converts bytes to events.
 #[derive(Debug)]
 pub(super) struct Reader {
     event_max: usize,
     line: Vec<u8>,
     name: String,
     data: Option<String>,
-    /// A CR has ended a line; the LF that may follow belongs to it.
+    /// A CR has ended a line; an LF right after it belongs to the same line end.
     after_cr: bool,
     is_first_line: bool,
 }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_comments_and_line_ends_are_read_as_the_standard_says() {
+    fn fields_comments_and_line_ends_are_parsed_as_in_the_standard() {
         let cases: [(&str, &[(&str, &str)]); 12] = [
             ("data: a\n\n", &[("", "a")]),
             ("event: x\ndata: a\n\ndata: b\n\n", &[("x", "a"), ("", "b")]),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_may_be_cut_in_two_and_what_is_no_text_is_a_fault() {
+    fn a_character_may_be_split_and_invalid_utf8_is_a_fault() {
         let expected = vec![(String::new(), "é".to_owned())];
         assert_eq!(read(&[b"data: \xc3", b"\xa9\n\n"]), Ok(expected));
         assert_eq!(read(&[b"data: \xc3\n\n"]), Err(Bad::NotUtf8));
@@ -139,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_an_end_does_not_grow_for_ever() {
+    fn an_event_without_an_end_is_refused_at_the_limit() {
         let line = [b'a'; 40];
         assert_eq!(read(&[b"data: ", &line, &line]), Err(Bad::TooLong));
         assert_eq!(read(&[b"data: ", &line, b"\ndata: ", &line]), Err(Bad::TooLong));
         assert_eq!(read(&[b"data: ", &line, b"\n\ndata: ", &line, b"\n\n"]).unwrap().len(), 2);
     }
 
-    /// Pieces of streams, of which any sequence is one.
+    /// Streams that are put together from typical pieces in any order.
     fn stream() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop_oneof![
             Just("data: "),
@@ -167,7 +167,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_bytes_are_cut_the_events_are_the_same(
+        fn the_events_do_not_depend_on_how_the_bytes_are_split(
             bytes in prop_oneof![stream(), prop::collection::vec(any::<u8>(), 0..80)],
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
         ) {

@@ -19,22 +19,22 @@ const BATCH: usize = 512;
 /// How long the thread sleeps if nothing is due.
 const IDLE: Duration = Duration::from_secs(3600);
 
-/// Shows a warning to the person who runs this.
+/// Shows a warning to the person who runs the process.
 pub(super) type Warn = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What waits to be sent.
+/// Data that waits to be sent.
 struct Waiting {
     spans: Vec<Span>,
-    /// When the first of them came.
+    /// When the first of them arrived.
     spans_since: Option<Instant>,
     metrics: Metrics,
     metrics_since: Option<Instant>,
     dropped: u64,
-    /// A warning was shown that nothing gets through.
+    /// Was a warning shown that the collector is unreachable?
     is_away: bool,
-    /// The process ends, and waits until then at most.
+    /// Set when the process ends: it waits at most until then.
     until: Option<Instant>,
-    /// All that could be sent is sent.
+    /// Has everything been sent that could be sent?
     is_done: bool,
 }
 
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Exporter {
 }
 
 impl Exporter {
-    /// None if no thread can be started.
+    /// `None` if no thread can be started.
     pub(super) fn start(settings: Settings, warn: Warn) -> Option<Self> {
         let waiting = Waiting {
             spans: Vec::new(),
@@ -127,7 +127,7 @@ impl Exporter {
     }
 }
 
-/// Sends what is left, within a short time.
+/// Sends the remaining data, within a short time.
 impl Drop for Exporter {
     fn drop(&mut self) {
         let mut waiting = self.shared.lock();
@@ -195,7 +195,7 @@ impl Sender {
         }
     }
 
-    /// Sends a batch. True: it went through, and there is more.
+    /// Sends a batch. Returns true if it was accepted and there is more.
     fn send_spans(&mut self, until: Option<Instant>) -> bool {
         let Some(line) = self.traces.as_mut().filter(|line| line.may_send(until)) else {
             return false;
@@ -237,7 +237,7 @@ impl Sender {
         self.settle(sent) && !self.shared.lock().metrics.is_empty()
     }
 
-    /// Warns about a failure, once until a batch goes through again.
+    /// Warns about a failure, once until a batch is accepted again.
     fn settle(&mut self, sent: Result<(), Failure>) -> bool {
         let is_away = [&self.traces, &self.metrics].into_iter().flatten().any(Line::is_away);
         let mut waiting = self.shared.lock();
@@ -259,7 +259,7 @@ impl Sender {
         }
     }
 
-    /// Warns once how many spans were lost.
+    /// Warns once about the number of lost spans.
     fn say_lost(&mut self) {
         let lost = self.shared.lock().dropped;
         if lost > 0 && !self.has_said_lost {

@@ -1,9 +1,9 @@
 //! Spans and figures of runs, by OpenTelemetry's conventions for generative AI, sent as OTLP.
 //!
-//! Off unless an endpoint is configured; then there is no thread and no memory use. It observes runs
-//! ([`Live`]) and knows nothing else. A run never waits for it, and a process waits at most two seconds at
-//! its end. It sends no secrets, and sends what people, models and tools said only if that is switched on.
-//! ADR 0019.
+//! It is off unless an endpoint is configured; when off, it uses no thread and no memory. It
+//! observes runs ([`Live`]) and knows nothing else. A run never waits for it, and a process waits
+//! at most two seconds at its end. It sends no secrets, and sends the texts of people, models and
+//! tools only if that is switched on. ADR 0019.
 
 mod export;
 mod metrics;
@@ -59,7 +59,7 @@ impl Telemetry {
         }
     }
 
-    /// An observer that tells telemetry first, then another observer.
+    /// An observer that passes each event to telemetry first, then to another observer.
     pub fn beside<'a>(
         &'a self,
         observer: impl Fn(&Live<'_>) + Sync + 'a,
@@ -71,7 +71,7 @@ impl Telemetry {
     }
 }
 
-/// Ends the open spans; the exporter then sends what is left.
+/// Ends the open spans; the exporter then sends the remaining data.
 impl Drop for On {
     fn drop(&mut self) {
         self.exporter.push(self.watch.close());

@@ -11,7 +11,7 @@ const DELTA: u8 = 1;
 /// The protocol's number for a failure.
 const ERROR: u8 = 2;
 
-/// The resource, as the protocol wants it.
+/// The resource in the protocol's format.
 pub(super) fn resource(attributes: &[(String, String)]) -> Json {
     let attributes: Vec<Json> = attributes
         .iter()

@@ -19,7 +19,7 @@ const ASKED_MAX: Duration = Duration::from_secs(300);
 /// How much of a response is read, in bytes.
 const ANSWER_MAX: u64 = 64 << 10;
 
-/// Why a batch did not get through.
+/// Why a batch was not delivered.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) why: String,
@@ -61,7 +61,7 @@ impl Line {
         }
     }
 
-    /// When to send something that waits since `since` for at most `delay`.
+    /// When to send data that has waited since `since` and may wait for `delay`.
     pub(super) fn due(&self, since: Option<Instant>, delay: Duration) -> Option<Instant> {
         if self.pending.is_some() {
             return Some(self.not_before);
@@ -69,7 +69,7 @@ impl Line {
         since.map(|since| (since + delay).max(self.not_before))
     }
 
-    /// At its end a process tries once more, also during a pause.
+    /// At its end, a process tries once more, even during a pause.
     pub(super) fn may_send(&self, until: Option<Instant>) -> bool {
         until.is_some() || self.not_before <= Instant::now()
     }
@@ -82,7 +82,7 @@ impl Line {
         self.failures > 0
     }
 
-    /// How many spans are on their way.
+    /// How many spans are being sent.
     pub(super) fn pending(&self) -> u64 {
         self.pending.as_ref().map_or(0, |batch| batch.spans)
     }

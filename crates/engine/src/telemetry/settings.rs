@@ -6,13 +6,13 @@ use ureq::http::{HeaderName, HeaderValue, Uri};
 
 use super::span::random;
 
-/// What a setting is read from.
+/// Reads an environment variable.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The only supported protocol.
 const PROTOCOL: &str = "http/json";
 
-/// How telemetry is collected and sent. None without an endpoint.
+/// How telemetry is collected and sent. There are no settings without an endpoint.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub(super) traces: Option<Target>,
@@ -30,7 +30,7 @@ pub struct Settings {
     pub queue_max: usize,
 }
 
-/// Where one signal goes.
+/// The target of one signal.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) address: Uri,
@@ -38,7 +38,7 @@ pub(super) struct Target {
     pub(super) timeout: Duration,
 }
 
-/// Headers hold secrets.
+/// Headers contain secrets, so they are not shown.
 impl std::fmt::Debug for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let headers: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -47,7 +47,7 @@ impl std::fmt::Debug for Target {
 }
 
 impl Target {
-    /// Its host and port. The whole address may hold a password, and is not shown.
+    /// Its host and port. The whole address may contain a password and is not shown.
     pub(super) fn host(&self) -> String {
         let host = self.address.host().unwrap_or_default();
         self.address.port_u16().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
@@ -55,8 +55,8 @@ impl Target {
 }
 
 impl Settings {
-    /// Reads the environment. None if it names no endpoint or switches telemetry off. Invalid values are
-    /// ignored with a warning.
+    /// Reads the environment. Returns `None` if no endpoint is named or telemetry is switched off.
+    /// Invalid values are ignored with a warning.
     #[must_use]
     pub fn read(env: Environment<'_>, warn: &dyn Fn(&str)) -> Option<Self> {
         let said = ToolOutput { env, warn };
@@ -108,7 +108,7 @@ impl ToolOutput<'_> {
         millis
     }
 
-    /// The variable of this signal, else the one for all signals.
+    /// The variable for this signal, otherwise the one for all signals.
     fn of_signal(&self, signal: &str, what: &str) -> Option<(String, String)> {
         let names =
             [format!("OTEL_EXPORTER_OTLP_{signal}_{what}"), format!("OTEL_EXPORTER_OTLP_{what}")];
@@ -120,7 +120,8 @@ impl ToolOutput<'_> {
             return None;
         }
         let (name, value) = self.of_signal(signal, "ENDPOINT")?;
-        // An endpoint of one signal is used as it is; to the common one the signal's path is added.
+        // An endpoint for one signal is used unchanged; to the common endpoint, the signal's path
+        // is added.
         let is_whole = name.contains(signal);
         let address =
             if is_whole { value } else { format!("{}/{path}", value.trim_end_matches('/')) };

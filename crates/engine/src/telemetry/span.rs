@@ -1,11 +1,12 @@
-//! A span: an action with its beginning, its end and its attributes.
+//! A span: an action with its start, its end and its attributes.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The longest name that is sent: a model may call a tool by any name.
 const NAME_MAX: usize = 128;
 
-/// The value of an attribute. Never a secret, and never content unless that is switched on.
+/// The attributes of a span. They never contain a secret, and contain content only if that is
+/// switched on.
 pub(super) type Attributes = Vec<(&'static str, Value)>;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +61,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// A span that begins now, by its trace's clock.
+    /// A span that starts now, by its trace's clock.
     pub(super) fn begin(place: Place, kind: Kind, what: &str, whom: &str) -> Self {
         let start = place.clock.now();
         Self {
@@ -126,8 +127,8 @@ impl Place {
     }
 }
 
-/// The clock of one trace. It begins at the system time and never goes back, so no span ends before it
-/// began or after its parent.
+/// The clock of one trace. It starts at the system time and never goes back, so no span ends before
+/// it starts or after its parent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     wall: u64,

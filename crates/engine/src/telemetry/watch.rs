@@ -1,8 +1,8 @@
 //! Turns the events of runs into spans and figures.
 //!
-//! The events of one run come in order from the thread that executes it; those of several runs come mixed.
-//! A run is an `invoke_agent` span with children `chat` and `execute_tool`. A run that does delegated work
-//! is a child of the tool call that delegated it.
+//! The events of one run arrive in order, from the thread that executes it. Events of several runs
+//! arrive mixed. A run is an `invoke_agent` span with the children `chat` and `execute_tool`. A run
+//! that does delegated work is a child of the tool call that delegated it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -46,7 +46,7 @@ struct Doing {
     continuations: u64,
     /// The last fault of the model.
     fault: Option<&'static str>,
-    /// Nothing has happened in the run yet.
+    /// True until something happens in the run.
     is_idle: bool,
 }
 
@@ -67,7 +67,7 @@ impl Watch {
         Self { content, open: Mutex::default() }
     }
 
-    /// Takes an event.
+    /// Handles an event.
     pub(super) fn hear(&self, live: &Live<'_>) -> News {
         let run = live.run();
         let key = (run.id, thread::current().id());
@@ -93,7 +93,7 @@ impl Watch {
         news
     }
 
-    /// Ends all open spans: no more events will come.
+    /// Ends all open spans, because no more events will come.
     pub(super) fn close(&self) -> News {
         let mut news = News::default();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,7 +181,7 @@ impl Doing {
                 }
             }
             Live::Returned { call_id, tool, text, is_error, .. } => {
-                // A call with broken arguments has a result although it was never made.
+                // A call with broken arguments has a result although it was never started.
                 let mut span = self
                     .tool
                     .take()
@@ -300,7 +300,7 @@ impl Doing {
         news.spans.push(span);
     }
 
-    /// Ends all spans of the run. Without an outcome it is unknown how the run goes on.
+    /// Ends all spans of the run. Without an outcome, it is unknown how the run continues.
     fn end(mut self, outcome: Option<Result<&Outcome, &'static str>>, news: &mut News) {
         if self.is_idle && !matches!(outcome, Some(Err(_))) {
             return;
@@ -327,7 +327,7 @@ impl Doing {
     }
 }
 
-/// The maker and the model in `openai:gpt-5`.
+/// The provider and the model in `openai:gpt-5`.
 fn named(spec: &str) -> (&str, &str) {
     match spec.split_once(':') {
         Some(("openai-chat", model)) => ("openai", model),
@@ -345,7 +345,7 @@ const fn outcome_word(outcome: Outcome) -> &'static str {
     }
 }
 
-/// The conventions' names, where they have one.
+/// The names in the conventions, as far as they define one.
 const fn finish_reason(stop: Stop) -> &'static str {
     match stop {
         Stop::EndTurn => "stop",
@@ -356,7 +356,7 @@ const fn finish_reason(stop: Stop) -> &'static str {
     }
 }
 
-/// The error type. The fault's message is not sent: it may hold content.
+/// The error type. The fault's message is not sent, because it may contain content.
 const fn error_type(fault: &Fault) -> &'static str {
     match fault.kind {
         FaultKind::Cancelled => "cancelled",
@@ -392,7 +392,7 @@ fn seconds(from: u64, until: u64) -> f64 {
     std::time::Duration::from_nanos(until.saturating_sub(from)).as_secs_f64()
 }
 
-/// Exact for any real count of tokens.
+/// This is exact for every realistic number of tokens.
 fn float(count: u64) -> f64 {
     u32::try_from(count).map_or(f64::from(u32::MAX), f64::from)
 }

@@ -12,8 +12,8 @@ use super::user::Prepared;
 use super::{About, ToolAnswer};
 use crate::model::{Cancel, Tool};
 
-/// The outside tools of one agent. MCP servers are started when they are first needed, and end when this
-/// is dropped.
+/// The outside tools of one agent. MCP servers are started when they are first needed, and stopped
+/// when this is dropped.
 #[derive(Debug)]
 pub struct AgentTools {
     agent: AgentConfig,
@@ -47,7 +47,8 @@ impl AgentTools {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The server of a tool, the server's name for it, and whether it changes anything.
+    /// The server of a tool, the server's own name for the tool, and whether the tool changes
+    /// anything.
     fn of_server(&self, name: &str) -> Option<(&Client, String, bool)> {
         let client = self.servers.iter().find(|client| {
             client.server.permission != Permission::Deny
@@ -63,7 +64,7 @@ impl AgentTools {
 }
 
 impl AgentTools {
-    /// The tools there are now, each under its own name. Servers that `may_start` refuses are not
+    /// The current tools, each under its own name. Servers that `may_start` refuses are not
     /// started.
     pub fn list(&self, cancel: &Cancel, may_start: &dyn Fn(&str, &Server) -> bool) -> Vec<Tool> {
         let mut listed = Vec::new();
@@ -97,7 +98,7 @@ impl AgentTools {
         listed
     }
 
-    /// What is known of a tool; none: there is no such tool.
+    /// The properties of a tool; `None` if there is no such tool.
     #[must_use]
     pub fn about(&self, name: &str) -> Option<About> {
         if let Some(prepared) = self.tools.get(name) {
@@ -110,7 +111,8 @@ impl AgentTools {
         Some(About { permission: client.server.permission, definition, mutates })
     }
 
-    /// Calls it. An error is an answer that says so. The caller has asked the [`Guard`](super::Guard).
+    /// Calls a tool. An error is returned as an answer. The caller must have asked the
+    /// [`Guard`](super::Guard).
     #[must_use]
     pub fn call(&self, name: &str, input: &Value, cancel: &Cancel) -> ToolAnswer {
         if let Some(prepared) = self.tools.get(name) {

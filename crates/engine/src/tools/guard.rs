@@ -1,5 +1,5 @@
-//! Decides whether a call of an outside tool is allowed: by the configuration, or by asking a person.
-//! The person's answers are kept in the store.
+//! Decides whether a call of an outside tool is allowed: by the configuration, or by asking a
+//! person. The person's answers are stored.
 
 use punchlist_core::AgentPath;
 use punchlist_ops::config::Permission;
@@ -39,7 +39,8 @@ pub struct Guard<'a> {
 }
 
 impl Guard<'_> {
-    /// May it be called now? `envelope` is the system's, in the project and session of the run.
+    /// May the tool be called now? `envelope` is the system's, in the project and session of the
+    /// run.
     pub fn judge(&self, envelope: &Envelope, wanted: &Wanted<'_>) -> Result<Verdict, Error> {
         let Wanted { agent, run, call, tool, input } = *wanted;
         let Some(about) = self.tools.about(tool) else {
@@ -69,7 +70,7 @@ impl Guard<'_> {
     }
 }
 
-/// The refusal, with the operator's words if there are any.
+/// The refusal, with the operator's text if there is one.
 fn denied(response: Option<&Value>) -> String {
     match response {
         Some(Value::String(words)) => format!("denied by the operator: {words}"),

@@ -1,8 +1,9 @@
-//! A server of tools over MCP: a program that is started when it is first needed and ended with us.
+//! An MCP server of tools: a program that is started when it is first needed and stopped when we
+//! end.
 //!
-//! The protocol is asynchronous and the engine is not: each server has a thread with its own async runtime,
-//! and callers wait for it with a timeout. A server that crashes is restarted once. A call that was under
-//! way is not repeated, because it may have been carried out.
+//! The protocol is asynchronous and the engine is not. So each server has a thread with its own
+//! async runtime, and callers wait for it with a timeout. A server that crashes is restarted once.
+//! A call that was in progress is not repeated, because it may have been executed.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -37,7 +38,7 @@ const TOOLS_MAX: usize = 500;
 const TOOLS_LISTED_MAX: usize = 5_000;
 const PAGES_MAX: usize = 500;
 
-/// The longest tool name that every maker accepts.
+/// The longest tool name that every provider accepts.
 const NAME_MAX: usize = 64;
 
 /// How long a server may take to end.
@@ -46,7 +47,7 @@ const FAREWELL: Duration = Duration::from_millis(500);
 /// A tool of a server.
 #[derive(Clone, Debug)]
 pub(super) struct Offered {
-    /// As a model sees it.
+    /// The tool as a model sees it.
     pub(super) tool: Tool,
     /// The server's own name for it.
     pub(super) own_name: String,
@@ -66,14 +67,14 @@ pub(super) struct Client {
 struct Link {
     running: Option<Running>,
     starts: u32,
-    /// How it last ended.
+    /// How it ended the last time.
     end: Option<String>,
 }
 
-/// A server that runs.
+/// A running server.
 #[derive(Debug)]
 struct Running {
-    /// None only while it is being ended.
+    /// `None` only while the server is being stopped.
     asks: Option<UnboundedSender<Ask>>,
     thread: Option<JoinHandle<()>>,
     offered: Arc<[Offered]>,
@@ -89,10 +90,10 @@ impl Drop for Running {
     }
 }
 
-/// A result, an error, or nothing: the call timed out or was cancelled.
+/// A result, an error, or `None` if the call timed out or was cancelled.
 type Answer = Result<CallToolResult, Option<String>>;
 
-/// One call, and where its answer goes.
+/// One call, and the channel for its answer.
 #[derive(Debug)]
 struct Ask {
     tool: String,
@@ -255,7 +256,7 @@ impl Client {
         }
     }
 
-    /// The tools that the configuration lets through, each with a unique name.
+    /// The tools that the configuration allows, each with a unique name.
     fn used(&self, tools: Vec<model::Tool>) -> Arc<[Offered]> {
         let mut used: Vec<Offered> = Vec::new();
         for tool in tools.into_iter().filter(|tool| self.server.offers(&tool.name)) {
@@ -274,7 +275,7 @@ impl Client {
     }
 }
 
-/// Makes a name that every maker accepts.
+/// Converts a name to one that every provider accepts.
 fn speakable(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = name.chars().map(plain).collect();
@@ -418,7 +419,7 @@ async fn answer_one(peer: Peer<RoleClient>, ask: Ask) {
         Ok(Err(ServiceError::McpError(error))) => {
             Err(Some(format!("refused it: {}", error.message)))
         }
-        // The server ended: the caller sees the closed channel and asks how.
+        // The server ended. The caller sees the closed channel and finds out why.
         Ok(Err(ServiceError::TransportClosed | ServiceError::TransportSend(_))) => return,
         Ok(Err(error)) => Err(Some(format!("did not answer: {error}"))),
         Err(_) => Err(None),

@@ -1,7 +1,7 @@
 //! The tools an agent has beyond the catalogue: the user's own programs, and those of MCP servers.
 //!
-//! Their output is text from outside: it is passed on, cut where it is too long, and never interpreted.
-//! The configuration and the person decide which calls are allowed ([`Guard`]).
+//! Their output is text from outside: it is passed on, cut if it is too long, and never
+//! interpreted. The configuration and a person decide which calls are allowed ([`Guard`]).
 
 mod agent_tools;
 mod guard;
@@ -16,7 +16,7 @@ use serde_json::Value;
 /// The longest answer of one call, in bytes.
 pub const ANSWER_MAX: usize = 1 << 20;
 
-/// What is known of a tool besides what a model sees.
+/// The properties of a tool that a model does not see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     pub permission: Permission,
@@ -26,7 +26,7 @@ pub struct About {
     pub mutates: bool,
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolAnswer {
     pub text: String,

@@ -1,4 +1,4 @@
-//! A tool of the user: a program that gets the checked input, and whose output is the answer.
+//! A user's tool: a program that gets the validated input, and whose output is the answer.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,7 +22,7 @@ const FAULTS_MAX: usize = 5;
 pub(super) struct Prepared {
     pub(super) tool: UserTool,
     validator: Validator,
-    /// Where it runs.
+    /// The folder it runs in.
     folder: PathBuf,
 }
 
@@ -57,7 +57,7 @@ impl Prepared {
     }
 }
 
-/// A fault of an input, with its place.
+/// A fault of an input, with its position.
 fn said(fault: &jsonschema::ValidationError<'_>) -> String {
     let place = fault.instance_path().to_string();
     if place.is_empty() { fault.to_string() } else { format!("`{place}`: {fault}") }

@@ -63,22 +63,23 @@ fn a_program_prints_the_figure_and_runs_without_a_shell() {
     assert_eq!(reads(&second), Ok(json!(3)));
 }
 
-/// A collector that looks for secrets in its environment finds nothing of ours. The tests' own
-/// runner has put more than enough into this process for it to find.
+/// A collector that searches its environment for secrets finds none of ours, although the test
+/// runner has set many variables in this process.
 #[test]
 fn a_program_gets_nothing_of_our_environment() {
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some() && std::env::var_os("HOME").is_some());
-    // The mark finds the processes that a program leaves behind; it holds nothing else.
+    // The mark, which finds the processes that a program leaves behind, is the only variable of
+    // ours.
     let own = "^(PATH|LANG|TZ|PWD|OLDPWD|SHLVL|PUNCH_STARTED_BY|_)=";
     let foreign = shell(&format!("env | grep -Evc '{own}' || true"));
     assert_eq!(reads(&foreign), Ok(json!("0")));
     assert_eq!(reads(&shell("echo ${HOME:-1}${CARGO_MANIFEST_DIR:-2}")), Ok(json!("12")));
-    // Nothing to read from either.
+    // Standard input is empty, too.
     assert_eq!(reads(&shell("wc -c")), Ok(json!("0")));
 }
 
 #[test]
-fn what_a_program_does_wrong_is_said() {
+fn each_failure_of_a_program_is_explained() {
     let cases = [
         (command(&["no-such-program-anywhere"]), "there is no program `no-such-program-anywhere`"),
         (shell("exit 3"), "ended with exit code 3"),
@@ -119,7 +120,7 @@ fn a_flood_is_cut_off() {
     assert!(began.elapsed() < Duration::from_secs(15));
 }
 
-/// Is there such a process, other than as a zombie?
+/// Is there such a process, and is it not a zombie?
 pub(crate) fn lives(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.starts_with(" Z"))
@@ -143,7 +144,7 @@ fn a_hang_is_ended_with_all_that_it_started() {
 }
 
 #[test]
-fn what_a_program_leaves_behind_is_not_waited_for() {
+fn children_that_a_program_leaves_behind_are_not_waited_for() {
     let began = Instant::now();
     assert_eq!(reads(&shell("sleep 600 & echo 5")), Ok(json!("5")));
     assert!(began.elapsed() < Duration::from_secs(10));
@@ -155,10 +156,11 @@ fn stopping_does_not_wait_for_a_program() {
     assert_eq!(stops, Err(Fault::Stopped));
 }
 
-/// The worker blocks the signals that ask it to stop; what it starts must not inherit that.
+/// The worker blocks the signals that ask it to stop. Programs that it starts must not inherit
+/// this.
 #[test]
 #[cfg(unix)]
-fn a_program_can_be_ended_by_signals_that_we_block() {
+fn a_program_can_be_killed_by_signals_that_we_block() {
     use nix::sys::signal::{SigSet, Signal};
     let blocked: SigSet = [Signal::SIGTERM].into_iter().collect();
     blocked.thread_block().unwrap();
@@ -172,7 +174,7 @@ fn a_file_is_read_inside_the_project_alone() {
     let outside = tempfile::tempdir().unwrap();
     let project = tempfile::tempdir().unwrap();
     let (outside, root) = (outside.path(), project.path());
-    // No random name of a folder can hold this by chance.
+    // No random folder name can contain this by chance.
     std::fs::write(outside.join("secret"), "-424242424242").unwrap();
     std::fs::create_dir(root.join("reports")).unwrap();
     std::fs::write(root.join("reports/n.json"), r#"{"total": 17}"#).unwrap();
@@ -200,7 +202,7 @@ fn a_file_is_read_inside_the_project_alone() {
 }
 
 #[test]
-fn an_address_is_asked_and_its_answer_read() {
+fn an_address_is_fetched_and_its_response_parsed() {
     let server = serve();
     let get = |path: &str, pointer| {
         reads(&collect(Source::Http(format!("{server}{path}")), pointer, None))
@@ -228,7 +230,8 @@ fn an_address_is_asked_and_its_answer_read() {
     assert_eq!(stops, Err(Fault::Stopped));
 }
 
-/// The attack: a server that a mission names sends the worker on to a host that only it can reach.
+/// The attack: a server that a mission names redirects the worker to a host that only the worker
+/// can reach.
 #[test]
 fn a_redirect_to_another_host_is_not_followed() {
     let inner = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! Whether an outside tool may be called: by the configuration, or by a person's answer.
+//! Whether an outside tool may be called: decided by the configuration, or by a person's answer.
 
 use punchlist_core::{AgentPath, Role};
 use punchlist_engine::tools::{Guard, Verdict, Wanted};
@@ -60,7 +60,7 @@ fn the_file_or_the_person_says_whether(backend: Backend) {
     let fourth = asked(&judge("deploy", "c4"));
     desk.answer(&fourth, "resume", &json!("always"));
     assert_eq!(judge("deploy", "c5"), Verdict::Allowed);
-    // The tool's command is edited: the permission does not cover the new one.
+    // After the tool's command is edited, the permission does not cover the new one.
     let edited = TOOLS.replace("./deploy.sh", "./steal.sh");
     asked(&desk.judge(&edited, "deploy", "c6"));
 }

@@ -13,7 +13,7 @@ mod web;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Stops a worker also when the test fails, so that the test does not hang.
+/// Stops a worker even if the test fails, so that the test does not hang.
 struct AtTheEnd<'a>(&'a AtomicBool);
 
 impl Drop for AtTheEnd<'_> {

@@ -10,8 +10,7 @@ use tempfile::TempDir;
 
 use crate::user_tools::{gone, toolbox};
 
-/// A server in a few lines of shell; each start and each word of a caller that gave up leaves a
-/// line in a file.
+/// A server in a few lines of shell. Each start and each cancellation adds a line to a file.
 const SERVER: &str = r#"
 echo "$$" >> starts
 reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
@@ -93,9 +92,9 @@ fn a_servers_tools_are_listed_and_called() {
     gone(&pid);
 }
 
-/// F-6: the list of the server's table and that of the agent both count, by whole names.
+/// F-6: a tool must be in the server's list and in the agent's list, by its full name.
 #[test]
-fn only_what_both_lists_let_through_is_there() {
+fn only_tools_in_both_lists_are_offered() {
     let folder = place();
     let boxed = server(folder.path(), &format!("{TABLE}tools = [\"sa*\", \"fail\", \"hang\"]\n"));
     assert_eq!(names(&boxed), ["mcp__s__say", "mcp__s__fail", "mcp__s__hang"]);
@@ -116,9 +115,10 @@ fn only_what_both_lists_let_through_is_there() {
     assert_eq!(starts(&folder).len(), before, "a server that nobody may use is not started");
 }
 
-/// A server that crashes is restarted once, then given up; a call that was under way is not repeated.
+/// A server that crashes is restarted once, then given up. A call that was in progress is not
+/// repeated.
 #[test]
-fn a_server_that_crashes_is_started_once_more() {
+fn a_server_that_crashes_is_restarted_once() {
     let folder = place();
     let boxed = server(folder.path(), TABLE);
     boxed.list(&Cancel::default(), &|_, _| true);
@@ -153,7 +153,7 @@ fn a_server_that_does_not_answer_is_not_waited_for() {
     was_told(&folder);
 }
 
-/// Waits, for a bounded time, until the server has got the cancellation of a call.
+/// Waits, for a limited time, until the server has received the cancellation of a call.
 fn was_told(folder: &TempDir) {
     let until = Instant::now() + Duration::from_secs(20);
     while !folder.path().join("cancelled").exists() {
@@ -170,7 +170,7 @@ fn a_cancelled_call_ends() {
     let cancel = Cancel::default();
     let answer = std::thread::scope(|scope| {
         let call = scope.spawn(|| boxed.call("mcp__s__hang", &json!({}), &cancel));
-        // Another call is answered beside it: it is on its way.
+        // Another call is answered meanwhile, so the first one is in progress.
         assert_eq!(self::call(&boxed, "say").text, "hello");
         cancel.cancel();
         call.join().unwrap()
@@ -179,7 +179,7 @@ fn a_cancelled_call_ends() {
 }
 
 #[test]
-fn a_server_that_does_not_start_says_why_and_the_others_are_there() {
+fn a_server_that_does_not_start_is_reported_and_the_others_work() {
     let folder = place();
     for (table, why) in [
         ("[mcp.x]\ncommand = [\"no-such-program\"]\n", "the server x there is no program"),
@@ -225,7 +225,7 @@ fn a_long_answer_is_cut() {
 
 /// An endless list and an endless answer are both read up to a limit.
 #[test]
-fn a_server_that_never_ends_is_not_listened_to_for_ever() {
+fn an_endless_list_or_answer_is_read_up_to_a_limit() {
     let folder = place();
     let list = "reply \"{\\\"tools\\\":[$tools]}\";;";
     let endless = "reply \"{\\\"tools\\\":[$(one again)],\\\"nextCursor\\\":\\\"more\\\"}\";;";

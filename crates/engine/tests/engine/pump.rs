@@ -1,4 +1,4 @@
-//! The pump on every store: work is done once, failures come back, a lost lease is noticed.
+//! The pump on every store: work is done once, failures are retried, a lost lease is noticed.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use punchlist_store::rows::outbox::Work;
 use punchlist_store::{Error, Store};
 use punchlist_testkit::{Backend, TestStore, on_every_store};
 
-/// An id that ends in the metric's one letter.
+/// An id that ends with the metric's one-letter name.
 fn named(metric: &str) -> MetricId {
     MetricId::parse(&format!("01JCQ00000000000000000000{}", metric.to_uppercase())).unwrap()
 }
@@ -32,7 +32,7 @@ fn filled(place: &TestStore, metrics: &[&str]) -> Arc<Store> {
     store
 }
 
-/// Remembers what it was given; fails what it is told to fail.
+/// Records the work it gets, and fails the work it was asked to fail.
 struct Recorder<'a> {
     seen: RefCell<Vec<String>>,
     fails: &'a str,
@@ -72,7 +72,7 @@ fn a_failed_effect_is_retried_without_delaying_others(backend: Backend) {
     let store = filled(&place, &["b", "g"]);
     let report = Pump::default().drain(&store, &recorder("b")).unwrap();
     assert_eq!(report, Report { done: 1, failed: 1, lost: 0, stopped: false });
-    // Its pause is not over: there is nothing to do now.
+    // The pause is not over yet, so there is nothing to do.
     assert_eq!(Pump::default().drain(&store, &recorder("")).unwrap(), Report::default());
 
     let store = filled(&TestStore::new(Backend::SqliteMemory), &["b"]);
@@ -96,7 +96,7 @@ impl Handler for FailsOnce {
     }
 }
 
-/// While this worker is busy, its lease ends and another worker does the work.
+/// While this worker is busy, its lease expires and another worker does the work.
 struct Overtaken {
     store: Arc<Store>,
 }

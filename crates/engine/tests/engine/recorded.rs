@@ -1,4 +1,4 @@
-//! Collection from the queue to the reading, on every store: done once, failures kept, retried,
+//! Collection from the queue to the reading, on every store: done once; failures are kept, retried,
 //! given up, and cleared.
 
 use std::sync::Mutex;
@@ -43,7 +43,7 @@ fn history(world: &World) -> Value {
     world.call_in(&world.envelope(Role::Lead), "metric_history", input).unwrap()
 }
 
-/// Runs a worker once, with pauses of no time, and says what it did.
+/// Runs a worker once, without pauses. Returns what it did.
 fn work(world: &World) -> Vec<Done> {
     let done = Mutex::new(Vec::new());
     let now = world.now;
@@ -69,8 +69,8 @@ fn collected(value: &str) -> Done {
     Done::MetricCollected { project, mission, metric, value }
 }
 
-/// M-45: what was queued is read, once, outside any transaction, and written down as the
-/// collector's.
+/// M-45: a queued collection is read once, outside any transaction, and recorded with the collector
+/// as its source.
 fn a_queued_collection_is_read_and_recorded(backend: Backend) {
     let world = world(backend, json!({ "command": ["echo", "72s"] }));
     queue(&world);
@@ -92,8 +92,8 @@ fn a_queued_collection_is_read_and_recorded(backend: Backend) {
     );
 }
 
-/// A failure is retried, five tries in all, then left until the next time; each is logged. A success
-/// clears the failures.
+/// A failure is retried up to five times, then left until the next scheduled time. Each is logged.
+/// A success clears the failures.
 fn a_failure_is_kept_retried_and_given_up(backend: Backend) {
     let world = world(backend, json!({ "command": ["sh", "-c", "echo no route >&2; exit 1"] }));
     queue(&world);
@@ -136,7 +136,7 @@ fn a_text_is_not_a_reading(backend: Backend) {
 }
 
 /// A metric that was removed from the mission's file while it waited is not collected.
-fn what_is_not_measured_any_more_is_passed_over(backend: Backend) {
+fn a_metric_that_was_removed_is_not_collected(backend: Backend) {
     let world = world(backend, json!({ "command": ["echo", "72"] }));
     queue(&world);
     let mut file = developer_experience();
@@ -145,9 +145,9 @@ fn what_is_not_measured_any_more_is_passed_over(backend: Backend) {
     assert_eq!(work(&world), []);
 }
 
-/// A worker wakes when another process queues something, and ends when it is stopped, also in the middle
-/// of a collection, which is then given back.
-fn a_worker_wakes_for_what_is_queued_and_stops_in_the_middle(backend: Backend) {
+/// A worker wakes when another process queues work. It ends when it is stopped, even during a
+/// collection, which is then released.
+fn a_worker_wakes_for_queued_work_and_stops_in_the_middle(backend: Backend) {
     let world = world(backend, json!({ "command": ["echo", "72"] }));
     let elsewhere = Ops::new(world.store.target().clone(), punchlist_store::Options::default());
     let (said, heard) = channel();
@@ -194,7 +194,7 @@ on_every_store!(
     a_queued_collection_is_read_and_recorded,
     a_failure_is_kept_retried_and_given_up,
     a_text_is_not_a_reading,
-    what_is_not_measured_any_more_is_passed_over,
+    a_metric_that_was_removed_is_not_collected,
 );
 
-on_every_lasting_store!(a_worker_wakes_for_what_is_queued_and_stops_in_the_middle);
+on_every_lasting_store!(a_worker_wakes_for_queued_work_and_stops_in_the_middle);

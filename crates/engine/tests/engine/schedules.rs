@@ -1,4 +1,4 @@
-//! The scheduler: what is due is started once, by any number of processes; what is paused is not.
+//! The scheduler: due work is started once, by any number of processes; paused work is not started.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::channel;
@@ -53,8 +53,8 @@ fn due(metric: &str) -> Done {
     Done::MetricDue { project, mission, metric }
 }
 
-/// A metric is collected at its time, once; times that were missed are made up for once.
-fn a_due_metric_is_queued_once_and_missed_times_are_one(backend: Backend) {
+/// A metric is collected once at its time. Several missed times give one collection.
+fn a_due_metric_is_queued_once_and_missed_times_give_one_collection(backend: Backend) {
     let world = world(backend, file(1, "* * * * *"));
     assert_eq!(next(&world), Some(at("15T08:01:00")));
     assert_eq!(tick(&world, at("15T08:00:59")), []);
@@ -64,25 +64,25 @@ fn a_due_metric_is_queued_once_and_missed_times_are_one(backend: Backend) {
     assert_eq!(queued(&world), 1);
     assert_eq!(tick(&world, at("15T09:30:20")), [due("m-0")]);
     assert_eq!(next(&world), Some(at("15T09:31:00")));
-    // It is still being read: one more collection waits, and no third.
+    // While it is still being read, one more collection is queued, and no third.
     assert_eq!(tick(&world, at("15T09:31:00")).len(), 1);
     assert_eq!(queued(&world), 1);
 }
 
-/// Its times are read in the time zone of the mission.
-fn times_are_those_of_the_mission(backend: Backend) {
+/// Times are in the mission's time zone.
+fn times_are_in_the_missions_time_zone(backend: Backend) {
     let mut berlin = file(1, "0 10 * * *");
     berlin["cadence"] = json!({ "cron": "0 9 * * 1", "timezone": "Europe/Berlin" });
     let world = world(backend, berlin.clone());
     assert_eq!(next(&world), Some(at("15T09:00:00")));
-    // The same file again moves nothing, another time zone does.
+    // Importing the same file again changes nothing, another time zone does.
     let mut later = World { now: at("15T08:30:00"), ..world };
     later.mission(berlin.clone(), None);
     assert_eq!(next(&later), Some(at("15T09:00:00")));
     berlin["cadence"]["timezone"] = json!("UTC");
     later.mission(berlin, None);
     assert_eq!(next(&later), Some(at("15T10:00:00")));
-    // What is not read by itself any more has no time.
+    // A metric that is no longer read automatically has no next time.
     later.now = at("15T08:40:00");
     let mut by_hand = file(1, "0 10 * * *");
     by_hand["pillars"][0]["metrics"][0]["cron"] = Value::Null;
@@ -90,8 +90,8 @@ fn times_are_those_of_the_mission(backend: Backend) {
     assert_eq!(next(&later), None);
 }
 
-/// M-72: no metric of a paused mission or pillar is read; when it is resumed, it begins with its next
-/// time.
+/// M-72: no metric of a paused mission or pillar is read. After it is resumed, reading starts at
+/// the next scheduled time.
 fn a_paused_metric_is_not_collected(backend: Backend) {
     let mut world = world(backend, file(1, "0 * * * *"));
     for pillar in [None, Some("p")] {
@@ -107,15 +107,15 @@ fn a_paused_metric_is_not_collected(backend: Backend) {
         assert_eq!(tick(&world, world.now), [due("m-0")]);
     }
     assert_eq!(queued(&world), 1);
-    // One that went out of the file has no time either.
+    // A metric that was removed from the file has no next time either.
     let mut without = file(1, "0 * * * *");
     without["pillars"][0]["metrics"] = json!([]);
     world.mission(without, None);
     assert_eq!(tick(&world, world.now.plus_seconds(7_200)), []);
 }
 
-/// Of many schedulers at once, in processes of their own as far as the store can tell, each due
-/// metric is queued by exactly one.
+/// If many schedulers run at once, like separate processes, each due metric is queued by exactly
+/// one of them.
 fn many_schedulers_queue_each_metric_once(backend: Backend) {
     let world = world(backend, file(120, "* * * * *"));
     for minute in 1..=3 {
@@ -141,8 +141,8 @@ fn many_schedulers_queue_each_metric_once(backend: Backend) {
     }
 }
 
-/// F-4, M-71: a mission that is due plans once, says when it plans next, and is done with until
-/// then, also for a scheduler that was not there; what was missed meanwhile is one cycle.
+/// F-4, M-71: a due mission plans once and sets its next time, which other schedulers see, too.
+/// Several missed times give one cycle.
 fn a_due_mission_plans_once(backend: Backend) {
     let mut planned = file(1, "* * * * *");
     planned["cadence"] = json!("0 * * * *");
@@ -158,7 +158,7 @@ fn a_due_mission_plans_once(backend: Backend) {
 }
 
 /// A running worker notices due work within five seconds, without a hint.
-fn a_running_worker_fires_what_is_due(backend: Backend) {
+fn a_running_worker_starts_due_work(backend: Backend) {
     let world = world(backend, file(1, "* * * * *"));
     let clock = AtomicI64::new(world.now.micros());
     let (said, heard) = channel();
@@ -180,9 +180,9 @@ fn a_running_worker_fires_what_is_due(backend: Backend) {
         let _stop = AtTheEnd(&stop);
         let running = scope.spawn(|| worker.run());
         clock.store(at("15T08:01:00").micros(), Ordering::SeqCst);
-        // The longest it sleeps is five seconds; twice that is a machine with much else to do.
+        // It sleeps at most five seconds; twice that allows for a busy machine.
         assert_eq!(heard.recv_timeout(Duration::from_secs(10)), Ok(due("m-0")));
-        // Then it goes on to do it: here, to look for a file where there is no folder.
+        // Then it tries to collect, which fails here because the folder does not exist.
         let tried = heard.recv_timeout(Duration::from_secs(30)).unwrap();
         assert!(matches!(tried, Done::MetricFailed { attempt: 1, .. }), "{tried:?}");
         stop.store(true, Ordering::SeqCst);
@@ -191,10 +191,10 @@ fn a_running_worker_fires_what_is_due(backend: Backend) {
 }
 
 on_every_store!(
-    a_due_metric_is_queued_once_and_missed_times_are_one,
-    times_are_those_of_the_mission,
+    a_due_metric_is_queued_once_and_missed_times_give_one_collection,
+    times_are_in_the_missions_time_zone,
     a_paused_metric_is_not_collected,
     a_due_mission_plans_once,
 );
 
-on_every_lasting_store!(many_schedulers_queue_each_metric_once, a_running_worker_fires_what_is_due);
+on_every_lasting_store!(many_schedulers_queue_each_metric_once, a_running_worker_starts_due_work);

@@ -11,13 +11,13 @@ use tempfile::TempDir;
 
 use crate::collectors::lives;
 
-/// A toolbox of the user's file, for an agent that has everything.
+/// The tools of a user's file, for an agent that may use all of them.
 pub(crate) fn toolbox(text: &str, folder: &Path) -> AgentTools {
     let config = Config::default().read(text, Origin::User, folder).unwrap();
     AgentTools::new(&config, config.agents.get("a"), folder)
 }
 
-/// A tool `t` with this command and these lines more.
+/// A tool `t` with this command and these additional lines.
 fn tool(command: &[&str], more: &str) -> String {
     format!("[tools.t]\ncommand = {}\ndescription = \"A tool.\"\n{more}\n", json!(command))
 }
@@ -35,7 +35,7 @@ fn place() -> TempDir {
 }
 
 #[test]
-fn a_program_gets_its_input_and_what_it_says_is_the_answer() {
+fn a_program_gets_its_input_and_its_output_is_the_answer() {
     let folder = place();
     let input = json!({ "path": "a; b", "deep": { "n": [1, 2] } });
     let answer = called(&folder, &["cat"], "", &input);
@@ -43,7 +43,7 @@ fn a_program_gets_its_input_and_what_it_says_is_the_answer() {
     let answer = shell(&folder, "echo; echo 'all is well'; echo", "");
     let expected = ToolAnswer { text: "\nall is well".to_owned(), ..ToolAnswer::default() };
     assert_eq!(answer, expected);
-    // It need not read what it gets, however much that is.
+    // A program need not read its input, however long that is.
     let long = json!({ "text": "x".repeat(1 << 20) });
     let answer = called(&folder, &["echo", "done"], "", &long);
     assert_eq!((answer.text.as_str(), answer.is_error), ("done", false));
@@ -58,7 +58,7 @@ fn a_program_runs_without_a_shell() {
     assert!(!folder.path().join("made").exists());
 }
 
-/// What does not fit its schema never reaches the program.
+/// Input that does not match the schema never reaches the program.
 #[test]
 fn a_wrong_input_runs_nothing() {
     let folder = place();
@@ -99,7 +99,7 @@ fn a_program_sees_little_of_our_environment() {
 }
 
 #[test]
-fn a_program_runs_where_its_table_says() {
+fn a_program_runs_in_its_configured_folder() {
     let folder = place();
     std::fs::create_dir(folder.path().join("below")).unwrap();
     let at = |more: &str| called(&folder, &["pwd"], more, &json!({}));
@@ -114,7 +114,7 @@ fn a_program_runs_where_its_table_says() {
 }
 
 #[test]
-fn a_failure_says_how_and_why() {
+fn a_failure_is_reported_with_its_status_and_reason() {
     let folder = place();
     let answer = shell(&folder, "echo one; echo first >&2; echo 'no such branch' >&2; exit 3", "");
     assert!(answer.is_error);
@@ -156,7 +156,7 @@ fn a_cancelled_call_ends() {
     gone(&std::fs::read_to_string(&pid).unwrap());
 }
 
-/// Waits, for a bounded time, until a process is no more.
+/// Waits, for a limited time, until a process has ended.
 pub(crate) fn gone(pid: &str) {
     let until = Instant::now() + Duration::from_secs(20);
     while lives(pid) {
@@ -173,21 +173,21 @@ fn a_long_answer_is_cut_between_characters() {
     assert!(!answer.is_error);
     assert_eq!(text.len(), ANSWER_MAX - 1, "the last é does not fit");
     assert!(text.ends_with('é') && note.contains("cut here"), "{note}");
-    // One that says too much and fails is cut, too.
+    // A program with too much output that fails is cut, too.
     let answer = shell(&folder, "yes | head -c 3000000; exit 1", "");
     assert!(answer.is_error && answer.text.len() < ANSWER_MAX + 200);
 }
 
 #[test]
-fn bytes_that_are_no_text_are_no_reason_to_fail() {
+fn output_that_is_not_utf8_is_not_a_failure() {
     let folder = place();
     let answer = shell(&folder, "printf 'a\\377b'", "");
     assert_eq!((answer.text.as_str(), answer.is_error), ("a\u{fffd}b", false));
 }
 
-/// F-6: an agent has what its file lists, by whole names and beginnings; nothing else answers.
+/// F-6: an agent has the tools in its list, by full names and prefixes, and no others.
 #[test]
-fn an_agent_has_what_its_file_lists() {
+fn an_agent_has_the_tools_that_its_file_lists() {
     let folder = place();
     let tools = "[tools.lint]\ncommand = [\"echo\", \"lint\"]\ndescription = \"x\"\n\
                  [tools.lint_all]\ncommand = [\"echo\", \"all\"]\ndescription = \"x\"\nmutates = false\n\
@@ -215,8 +215,8 @@ fn an_agent_has_what_its_file_lists() {
     assert_eq!(boxed.about("lint_all"), Some(expected));
 }
 
-/// Processes that a tool leaves behind are killed, also in a session of their own, without their parent,
-/// or without our mark.
+/// Processes that a tool leaves behind are killed, even if they have their own session, no parent,
+/// or no mark of ours.
 #[test]
 fn what_leaves_its_process_group_ends_too() {
     let ways = [
@@ -233,8 +233,8 @@ fn what_leaves_its_process_group_ends_too() {
     }
 }
 
-/// The process that executes agents owns all its orphans: one that shows nothing of where it comes
-/// from ends with the last program that runs.
+/// The process that executes agents adopts all orphans. An orphan that shows no sign of its origin
+/// is killed when the last running program ends.
 #[test]
 fn an_orphan_that_hides_ends_with_the_last_program() {
     punchlist_engine::strays::take_charge();

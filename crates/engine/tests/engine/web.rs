@@ -1,10 +1,10 @@
-//! A small HTTP server for collectors to ask, on a port of its own.
+//! A small HTTP server for collectors, on its own port.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-/// Answers for as long as the test runs; gives its address.
+/// Serves as long as the test runs. Returns its address.
 pub(crate) fn serve() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -22,7 +22,7 @@ fn answer(mut stream: TcpStream) {
     let headers: Vec<String> =
         lines.map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
     let path = asked.split(' ').nth(1).unwrap();
-    // To the same machine under another name and port.
+    // Redirects to this machine under another name and port.
     let onward =
         path.strip_prefix("/to/").map(|port| format!("Location: http://localhost:{port}/\r\n"));
     let (status, more, body) = match path {

@@ -1,4 +1,4 @@
-//! Anthropic's Messages: how replies are read.
+//! Anthropic's Messages API: how replies are parsed.
 
 use punchlist_engine::model::{Call, FaultKind, Input, Reply, Stop, Usage};
 use serde_json::{Value, json};
@@ -81,13 +81,13 @@ fn thinking_text_and_parallel_calls_make_one_reply() {
     };
     assert_eq!(reply, expected);
     assert_eq!(heard, ["I will ", "look."]);
-    // A server that does not stream says the same in one piece.
+    // A server that does not stream sends the same in one response.
     let body = json!({"type": "message", "id": "msg_1", "content": content, "stop_reason": "tool_use",
         "usage": {"input_tokens": 7, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 20,
             "output_tokens": 55, "output_tokens_details": {"thinking_tokens": 30}}});
     let whole = answer("200 OK", &["Content-Type: application/json"], &body.to_string());
     assert_eq!(asked(SPEC, vec![whole]).0.unwrap(), expected);
-    // An empty text would be refused on its way back.
+    // The API would refuse an empty text when it is sent back.
     events.splice(8..11, [start(2, &json!({"type": "text", "text": ""}))]);
     let raw = read(&events).0.raw.unwrap();
     assert_eq!(raw["anthropic"][2]["type"], "tool_use");
@@ -127,7 +127,7 @@ fn an_input_that_is_not_an_object_is_passed_on_as_broken() {
         let (reply, _) = read(&events);
         assert_eq!(reply.calls[0].input, Input::Broken(broken.into()));
         assert_eq!(reply.stop, Stop::MaxTokens);
-        // Anthropic takes only objects back.
+        // Anthropic accepts only objects when the input is sent back.
         assert_eq!(reply.raw.unwrap()["anthropic"][0]["input"], json!({}));
     }
 }

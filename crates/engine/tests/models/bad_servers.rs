@@ -1,4 +1,5 @@
-//! Servers that fail, in every way and every format: the right kind of fault, in words, in time.
+//! Servers that fail, in every way and every format: each gives the right kind of fault, with a
+//! message, in time.
 
 use std::sync::mpsc::channel;
 use std::thread;
@@ -12,20 +13,20 @@ use crate::{FORMATS, KEY, LONG, ask, asked, at, hello, request, short_reply, wit
 
 const SHORT: Duration = Duration::from_millis(150);
 
-/// Short, but enough for a server on a busy machine to begin.
+/// Short, but enough for a server on a busy machine to respond.
 const ENOUGH: Duration = Duration::from_secs(1);
 
 fn fault_of(spec: &str, scene: Vec<Act>) -> (FaultKind, String) {
     let fault = asked(spec, scene).0.unwrap_err();
     assert!(!fault.message.contains(KEY), "{fault}");
     assert!(!fault.message.contains('\n'), "{fault}");
-    // Without the port, which is never the same.
+    // Without the port, which differs every time.
     let rest = fault.message.strip_prefix("127.0.0.1:").unwrap_or(&fault.message);
     (fault.kind, rest.trim_start_matches(|sign: char| sign.is_ascii_digit()).trim().to_owned())
 }
 
 #[test]
-fn a_short_reply_is_read_in_every_format_however_it_is_cut() {
+fn a_short_reply_is_parsed_in_every_format_however_it_is_split() {
     for spec in FORMATS {
         let Act::Send(bytes) = frames(&short_reply(spec)) else { panic!() };
         for size in [1, 7, bytes.len()] {
@@ -41,7 +42,7 @@ fn a_short_reply_is_read_in_every_format_however_it_is_cut() {
 }
 
 #[test]
-fn a_reply_is_over_when_it_says_so_and_not_when_the_connection_is() {
+fn a_reply_ends_with_its_last_event_not_with_the_connection() {
     for spec in FORMATS {
         let reply = asked(spec, vec![head(), frames(&short_reply(spec)), Act::Hang]).0;
         assert_eq!(reply.unwrap().text, "Hi.", "{spec}");
@@ -55,7 +56,7 @@ fn a_stream_that_is_cut_anywhere_is_a_fault_of_the_server() {
         || answer("200 OK", &["Content-Type: text/event-stream", "Transfer-Encoding: chunked"], "");
     for spec in FORMATS {
         let reply = short_reply(spec);
-        // Chat's reply is whole with its finish reason, which is its third frame.
+        // A chat reply is complete with its finish reason, which is in its third frame.
         let enough = if spec.starts_with("anthropic") { reply.len() } else { 3 };
         for count in 0..enough {
             let scene = vec![head(), frames(&reply[..count])];
@@ -161,7 +162,7 @@ fn unexpected_responses_are_explained() {
             assert_eq!(fault_of(spec, scene), (kind, said.clone()), "{spec}");
         }
     }
-    // Any object, but no reply.
+    // An object that is not a reply.
     for spec in FORMATS {
         let scene = vec![answer("200 OK", json, "{\"a\":1}")];
         assert_eq!(fault_of(spec, scene).0, FaultKind::Garbled, "{spec}");
@@ -169,7 +170,7 @@ fn unexpected_responses_are_explained() {
 }
 
 #[test]
-fn a_key_that_is_not_accepted_is_named_by_its_variable_and_never_repeated() {
+fn a_refused_key_is_named_by_its_variable_and_never_shown() {
     let body = json!({"error": {"message": format!("Incorrect key {KEY} or {}***", &KEY[..8])}});
     for (spec, variable) in
         [("anthropic:m", "ANTHROPIC"), ("openai:m", "OPENAI"), ("openai-chat:m", "OPENAI")]
@@ -183,7 +184,7 @@ fn a_key_that_is_not_accepted_is_named_by_its_variable_and_never_repeated() {
 }
 
 #[test]
-fn what_the_maker_says_about_waiting_is_kept() {
+fn the_providers_retry_delay_is_kept() {
     let scene = vec![answer("529 Overloaded", &["Retry-After: 7"], "")];
     let fault = asked("anthropic:m", scene).0.unwrap_err();
     let seen = (fault.kind, fault.status, fault.retry_after);
@@ -202,7 +203,7 @@ fn a_megabyte_of_text_is_a_reply_like_any_other() {
     }
 }
 
-/// Another text for the short reply's.
+/// Replaces the text of the short reply.
 fn put(frames: &mut [Value], text: &str) {
     for frame in frames {
         *frame = serde_json::from_str(&frame.to_string().replace("Hi.", text)).unwrap();
@@ -210,7 +211,7 @@ fn put(frames: &mut [Value], text: &str) {
 }
 
 #[test]
-fn a_server_that_falls_silent_is_left_after_the_idle_limit() {
+fn a_silent_server_times_out_after_the_idle_limit() {
     for spec in FORMATS {
         let reply = short_reply(spec);
         let scenes = [
@@ -233,7 +234,7 @@ fn a_server_that_falls_silent_is_left_after_the_idle_limit() {
 }
 
 #[test]
-fn the_status_of_an_error_says_enough_where_its_body_does_not_come() {
+fn an_error_without_a_body_is_explained_by_its_status() {
     let fake = serve(vec![vec![answer("503 Busy", &["Content-Length: 9"], "so"), Act::Hang]]);
     let model = at(&fake.address, "anthropic:m", ENOUGH);
     let fault = ask(model.as_ref(), &request(&hello()), &Cancel::default()).0.unwrap_err();
@@ -250,7 +251,7 @@ fn stopping_does_not_wait_for_a_server() {
             let cancel = Cancel::default();
             let (model, stop) = (at(&address, spec, LONG), cancel.clone());
             let stopper = thread::spawn(move || {
-                // It has been asked, and says nothing more.
+                // The server has received the request and sends nothing more.
                 drop(asked.recv());
                 stop.cancel();
                 Instant::now()
@@ -260,7 +261,7 @@ fn stopping_does_not_wait_for_a_server() {
             assert_eq!(fault.kind, FaultKind::Cancelled, "{spec}: {fault}");
             assert!(after < Duration::from_secs(1), "{spec}: {after:?}");
         }
-        // Nobody is asked any more.
+        // After a cancellation, no server is called.
         let cancel = Cancel::default();
         cancel.cancel();
         let model = at("http://127.0.0.1:1", spec, LONG);
@@ -270,7 +271,7 @@ fn stopping_does_not_wait_for_a_server() {
 }
 
 #[test]
-fn a_call_that_was_left_ends_by_itself() {
+fn an_abandoned_call_ends_by_its_own_timeout() {
     for begun in [vec![], vec![head()]] {
         let (gone, has_gone) = channel();
         let scene = begun.into_iter().chain([Act::Gone(gone)]).collect();
@@ -289,7 +290,7 @@ fn a_call_that_was_left_ends_by_itself() {
 }
 
 #[test]
-fn a_server_that_only_says_that_it_is_there_is_left_when_the_time_is_over() {
+fn a_server_that_only_sends_signs_of_life_times_out() {
     for spec in FORMATS {
         let fake = serve(vec![vec![head(), Act::Drip]]);
         let settings = Settings { idle: Some(LONG), whole: SHORT, ..Settings::default() };
@@ -317,7 +318,7 @@ fn text_is_observed_before_the_reply_is_complete() {
             heard += 1;
             go_on.send(()).unwrap();
         });
-        // Without the cancellation the server would wait for ever.
+        // Without the cancellation, the server would wait forever.
         assert_eq!((reply.unwrap().text.as_str(), heard), ("Hi.", 1), "{spec}");
     }
 }

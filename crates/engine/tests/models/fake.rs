@@ -1,4 +1,4 @@
-//! A server that says what a test tells it to, byte by byte, and keeps what it was asked.
+//! A server that sends the bytes a test gives it, and records the requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// How often a server drips.
+/// How often a server sends a sign of life.
 const PULSE: Duration = Duration::from_millis(20);
 
-/// One thing a server does with a connection.
+/// One action of a server on a connection.
 pub(crate) enum Act {
     Send(Vec<u8>),
-    /// Waits until the test says so, or is over.
+    /// Waits until the test sends a signal, or ends.
     Await(Receiver<()>),
-    /// Says nothing and keeps the connection until the test is over.
+    /// Sends nothing and keeps the connection open until the test ends.
     Hang,
-    /// Says nothing until the other side has gone, and tells the test.
+    /// Sends nothing until the client disconnects, then notifies the test.
     Gone(Sender<()>),
-    /// Says again and again that it is still there, until the other side has gone.
+    /// Sends signs of life until the client disconnects.
     Drip,
 }
 
-/// What a server was asked.
+/// A request that a server received.
 pub(crate) struct Asked {
     pub(crate) line: String,
     /// Lower-case names.
@@ -42,11 +42,11 @@ impl Asked {
 pub(crate) struct Fake {
     pub(crate) address: String,
     pub(crate) asked: Receiver<Asked>,
-    /// A server that hangs ends with the test.
+    /// A server that hangs ends when the test does.
     pub(crate) over: Sender<()>,
 }
 
-/// Answers each connection with the next of these scenes, and refuses all further ones.
+/// Answers each connection with the next of these scenes, and refuses all later ones.
 pub(crate) fn serve(scenes: Vec<Vec<Act>>) -> Fake {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -61,7 +61,7 @@ pub(crate) fn serve(scenes: Vec<Vec<Act>>) -> Fake {
     Fake { address, asked, over }
 }
 
-/// A test that is over takes its streams with it, so nothing here may panic.
+/// The streams of an ended test are closed, so nothing here may panic.
 fn play(mut stream: TcpStream, scene: Vec<Act>, tell: &Sender<Asked>, is_over: &Receiver<()>) {
     let Some(asked) = read(&stream) else { return };
     let _ = tell.send(asked);
@@ -105,12 +105,12 @@ fn read(stream: &TcpStream) -> Option<Asked> {
     Some(Asked { line: line.trim_end().to_owned(), headers, body })
 }
 
-/// The beginning of a stream of events, which ends with the connection.
+/// The head of an event stream, which ends with the connection.
 pub(crate) fn head() -> Act {
     answer("200 OK", &["Content-Type: text/event-stream; charset=utf-8"], "")
 }
 
-/// A whole answer, or its beginning where the body is empty.
+/// A whole response, or only its head if the body is empty.
 pub(crate) fn answer(status: &str, headers: &[&str], body: &str) -> Act {
     let mut text = format!("HTTP/1.1 {status}\r\nConnection: close\r\n");
     for header in headers {
@@ -120,7 +120,7 @@ pub(crate) fn answer(status: &str, headers: &[&str], body: &str) -> Act {
     Act::Send(format!("{text}\r\n{body}").into_bytes())
 }
 
-/// Frames as the makers write them: the name of an event is the `type` in its data.
+/// Frames as providers write them: the name of an event is the `type` in its data.
 pub(crate) fn frames(events: &[Value]) -> Act {
     let frame = |event: &Value| match event {
         Value::String(text) => format!("data: {text}\n\n"),

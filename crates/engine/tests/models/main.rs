@@ -1,4 +1,4 @@
-//! Models: each wire format against a server that plays it, well and badly; scripts; and patience.
+//! Models: each wire format against a server that follows or breaks it; scripts; and retries.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
@@ -25,7 +25,7 @@ const LONG: Duration = Duration::from_secs(30);
 
 const KEY: &str = "test-key-0123456789";
 
-/// One model of each wire format, and Ollama, which speaks the third.
+/// One model of each wire format, and Ollama, which uses the third format.
 const FORMATS: [&str; 4] = ["anthropic:m", "openai:m", "openai-chat:m", "ollama:m"];
 
 fn at(address: &str, spec: &str, idle: Duration) -> Box<dyn Model> {
@@ -65,7 +65,7 @@ fn request(messages: &[Message]) -> Request<'_> {
     Request { system: "", context: None, messages, tools: &[], max_tokens: 100 }
 }
 
-/// Asks a server that plays this scene.
+/// Calls a model whose server plays this scene.
 fn asked(spec: &str, scene: Vec<Act>) -> (Result<Reply, Fault>, Heard) {
     let fake = serve(vec![scene]);
     let model = at(&fake.address, spec, LONG);

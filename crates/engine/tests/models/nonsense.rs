@@ -1,4 +1,4 @@
-//! Events in which anything may stand anywhere: a fault or a reply, never a panic.
+//! Events with arbitrary values anywhere give a fault or a reply, never a panic.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -77,7 +77,7 @@ fn event() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every place in a value, as pointers.
+/// Every place in a value, as a JSON pointer.
 fn places(value: &Value, here: &str, all: &mut Vec<String>) {
     all.push(here.to_owned());
     match value {
@@ -93,7 +93,7 @@ fn places(value: &Value, here: &str, all: &mut Vec<String>) {
 }
 
 #[test]
-fn a_reply_with_something_else_at_any_one_place_is_a_fault_or_a_reply() {
+fn a_reply_with_any_one_value_replaced_gives_a_fault_or_a_reply() {
     let others = [Value::Null, json!(-1), json!("x"), json!([7]), json!({"x": 1})];
     for spec in FORMATS {
         let reply = short_reply(spec);
@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn events_of_anything_are_a_fault_or_a_reply(events in prop::collection::vec(event(), 1..6)) {
+    fn arbitrary_events_give_a_fault_or_a_reply(events in prop::collection::vec(event(), 1..6)) {
         for spec in FORMATS {
             if let Err(fault) = asked(spec, vec![head(), frames(&events)]).0 {
                 prop_assert!(!fault.message.is_empty());

@@ -1,4 +1,4 @@
-//! Chat Completions: how replies are read, from OpenAI and from those who nearly speak like it.
+//! Chat Completions: how replies are parsed, from OpenAI and from servers that differ slightly.
 
 use punchlist_engine::model::{Call, FaultKind, Input, Reply, Stop, Usage};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn text_and_parallel_calls_make_one_reply() {
     let (reply, heard) = read(&events);
     assert_eq!(reply, expected);
     assert_eq!(heard, ["I will ", "look."]);
-    // A server that does not stream says the same in one piece.
+    // A server that does not stream sends the same in one response.
     let message = json!({"role": "assistant", "content": "I will look.", "tool_calls": [
         {"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"a\"}"}},
         {"id": "call_2", "type": "function", "function": {"name": "list", "arguments": "{}"}},
@@ -80,7 +80,7 @@ fn calls_are_kept_apart_if_a_server_does_not_number_them() {
         let function = json!({"name": name, "arguments": "{}"});
         json!({"index": index, "id": id, "function": function})
     };
-    // All with the same number, as some do that send whole calls.
+    // All calls have the same index, as some servers that send whole calls do.
     let events = [
         calls(&json!([whole(&json!("a"), &json!(0), "read")])),
         calls(&json!([whole(&json!("b"), &json!(0), "read")])),
@@ -89,7 +89,7 @@ fn calls_are_kept_apart_if_a_server_does_not_number_them() {
     let (reply, _) = read(&events);
     assert_eq!(reply.calls, [call("a", "read", json!({})), call("b", "read", json!({}))]);
     assert_eq!(reply.stop, Stop::ToolUse);
-    // Without numbers or ids: ids are made, and differ from turn to turn.
+    // Without indexes or ids: ids are generated, and differ from turn to turn.
     let none = Value::Null;
     let events = [
         calls(&json!([whole(&none, &none, "read"), whole(&none, &none, "list")])),
@@ -102,7 +102,7 @@ fn calls_are_kept_apart_if_a_server_does_not_number_them() {
     let object = json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": {"x": 1}}}]);
     let (reply, _) = read(&[calls(&object), finish("tool_calls")]);
     assert_eq!(reply.calls, [call("a", "f", json!({"x": 1}))]);
-    // A part of nothing.
+    // A part that belongs to no call.
     let part = calls(&json!([{"index": 3, "function": {"arguments": "{}"}}]));
     let (reply, _) = asked(SPEC, vec![head(), frames(&[part])]);
     assert_eq!(reply.unwrap_err().kind, FaultKind::Garbled);
@@ -119,7 +119,7 @@ fn each_finish_reason_is_known() {
     ];
     for (reason, stop) in cases {
         assert_eq!(read(&[finish(reason), json!("[DONE]")]).0.stop, stop, "{reason}");
-        // Not every server says that it is done.
+        // Not every server sends `[DONE]`.
         assert_eq!(read(&[finish(reason)]).0.stop, stop, "{reason}");
     }
     let (reply, heard) = read(&[chunk(&json!({"refusal": "I may not."})), finish("stop")]);

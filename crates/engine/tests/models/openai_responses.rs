@@ -1,4 +1,4 @@
-//! OpenAI's Responses: how replies are read.
+//! OpenAI's Responses API: how replies are parsed.
 
 use punchlist_engine::model::{Call, FaultKind, Input, Reply, Stop, Usage};
 use serde_json::{Value, json};
@@ -71,11 +71,11 @@ fn reasoning_text_and_parallel_calls_make_one_reply() {
     let (reply, heard) = read(&events);
     assert_eq!(reply, expected);
     assert_eq!(heard, ["I will ", "look."]);
-    // The last word of some servers leaves the items out.
+    // The last event of some servers leaves the items out.
     let bare = json!({"id": "resp_1", "status": "completed", "output": [], "usage": usage});
     *events.last_mut().unwrap() = ended("completed", &bare);
     assert_eq!(read(&events).0, expected);
-    // A server that does not stream says the same in one piece.
+    // A server that does not stream sends the same in one response.
     let whole = answer("200 OK", &["Content-Type: application/json"], &response.to_string());
     let (reply, heard) = asked(SPEC, vec![whole]);
     assert_eq!(reply.unwrap(), expected);
@@ -157,7 +157,7 @@ fn an_error_may_come_after_the_reply_has_begun() {
 }
 
 #[test]
-fn an_end_that_says_nothing_is_garbled() {
+fn a_last_event_without_content_is_garbled() {
     let cases = [
         (json!({}), FaultKind::Garbled),
         (json!("done"), FaultKind::Garbled),

@@ -1,4 +1,4 @@
-//! Tries: how many, how far apart, and when there is no use.
+//! Retries: how many, with which pauses, and when a retry cannot help.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::{FORMATS, LONG, ask, at, hello, request, short_reply};
 
 type Pauses = Arc<Mutex<Vec<Duration>>>;
 
-/// Waits in no time, and keeps how long it should have been.
+/// Waits without delay, and records the requested pauses.
 fn patient(model: Box<dyn Model>, patience: Patience) -> (Patient, Pauses) {
     let pauses = Pauses::default();
     let kept = pauses.clone();
@@ -56,7 +56,7 @@ fn a_temporary_fault_is_retried_with_growing_pauses_and_observed() {
 }
 
 #[test]
-fn it_gives_up_after_its_tries_and_says_so() {
+fn it_gives_up_after_its_last_attempt_and_reports_that() {
     let (model, pauses) = patient(failing(529), Patience::default());
     let (fault, heard) = fault_of(&model);
     assert_eq!(fault.kind, FaultKind::Busy);
@@ -79,7 +79,7 @@ fn no_pause_of_our_own_is_longer_than_the_cap() {
 }
 
 #[test]
-fn what_does_not_pass_is_not_tried_again() {
+fn a_permanent_fault_is_not_retried() {
     for status in [400, 401, 402, 403, 404, 413, 422] {
         let (model, pauses) = patient(failing(status), Patience::default());
         let (fault, heard) = fault_of(&model);
@@ -95,7 +95,7 @@ fn what_does_not_pass_is_not_tried_again() {
 }
 
 #[test]
-fn a_maker_that_asks_for_a_pause_gets_it_within_reason() {
+fn a_pause_that_the_provider_asks_for_is_kept_up_to_a_limit() {
     for spec in FORMATS {
         let busy = |pause: &str| vec![answer("429 Slow", &[&format!("Retry-After: {pause}")], "")];
         let good = || vec![head(), frames(&short_reply(spec))];
@@ -130,7 +130,7 @@ fn a_broken_reply_is_observed_again_after_the_retry() {
 
 #[test]
 fn stopping_does_not_wait_for_a_pause() {
-    // The real way to wait, with a pause that no test would sit through.
+    // The real wait, with a pause that no test could wait for.
     let patience = Patience { base: LONG * 100, cap: LONG * 100, ..Patience::default() };
     let model = Patient::new(failing(529), patience);
     let cancel = Cancel::default();
@@ -140,7 +140,7 @@ fn stopping_does_not_wait_for_a_pause() {
 }
 
 #[test]
-fn it_is_the_model_it_wraps() {
+fn it_has_the_properties_of_the_model_it_wraps() {
     let (model, _) = patient(failing(500), Patience::default());
     assert_eq!((model.name(), model.provider(), model.window()), ("s", "scripted", 200_000));
 }

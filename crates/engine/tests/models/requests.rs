@@ -1,4 +1,4 @@
-//! What is sent, in each format: one history with everything in it.
+//! The requests in each format, for one history that contains everything.
 
 use punchlist_engine::model::{Call, CallResult, Cancel, Input, Message, Request, Settings, Tool};
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn result(id: &str, name: &str, text: &str, is_error: bool) -> CallResult {
     CallResult { id: id.into(), name: name.into(), text: text.into(), is_error }
 }
 
-/// Two turns: one with what the maker wants back, one of somebody else's.
+/// Two turns: one with data that the provider wants back, one of another provider.
 fn history(raw: Option<Value>) -> Vec<Message> {
     vec![
         Message::User { text: "Look at both files.".into() },
@@ -89,7 +89,7 @@ fn responses_get_their_items_unchanged_and_store_nothing() {
     assert_eq!(asked.line, "POST /v1/responses HTTP/1.1");
     assert_eq!(asked.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
     insta::assert_json_snapshot!("openai_responses", asked.body);
-    // The older models have no reasoning to include.
+    // Older models have no reasoning to include.
     assert_eq!(sent("openai:gpt-4.1", None).body["include"], Value::Null);
 }
 
@@ -110,7 +110,7 @@ fn ollama_is_asked_without_a_key() {
 }
 
 #[test]
-fn the_reasoning_effort_is_sent_in_each_makers_format() {
+fn the_reasoning_effort_is_sent_in_each_providers_format() {
     let cases = [
         ("anthropic:m", "/output_config/effort"),
         ("openai:m", "/reasoning/effort"),
@@ -124,7 +124,7 @@ fn the_reasoning_effort_is_sent_in_each_makers_format() {
         ask(model.as_ref(), &request(&hello()), &Cancel::default()).0.unwrap();
         let body = fake.asked.recv().unwrap().body;
         assert_eq!(body.pointer(place), Some(&json!("low")), "{body}");
-        // And without a system text or tools, none are sent.
+        // Without a system text or tools, these fields are not sent.
         let fields = ["system", "instructions", "tools"];
         assert!(fields.iter().all(|field| body.get(field).is_none()), "{body}");
     }

@@ -1,4 +1,4 @@
-//! `scripted:` models: the script is played in order, also by another process, and read strictly.
+//! `scripted:` models: the script is played in order, even across processes, and parsed strictly.
 
 use punchlist_engine::model::{
     Call, CallResult, Cancel, Fault, FaultKind, Input, Message, Reply, Scripted, Settings, Stop,
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{ask, hello, request};
 
-/// The example of the contract, with an end.
+/// The example of the contract, with a last step.
 const PLAN: &str = r#"
 [[steps]]
 text = "I will plan this."
@@ -27,7 +27,7 @@ fn play(model: &Scripted, messages: &[Message]) -> Result<Reply, Fault> {
     ask(model, &request(messages), &Cancel::default()).0
 }
 
-/// Plays on, and keeps the history: `results` are the structured results of the calls.
+/// Plays the next step and extends the history. `results` are the structured results of the calls.
 fn go_on(model: &Scripted, messages: &mut Vec<Message>, results: &[Value]) -> Reply {
     let reply = play(model, messages).unwrap();
     let Reply { text, calls, raw, .. } = reply.clone();
@@ -58,7 +58,7 @@ fn plan_result() -> Value {
 }
 
 #[test]
-fn steps_are_played_in_order_with_what_was_saved() {
+fn steps_are_played_in_order_with_saved_results() {
     let (model, mut messages) = (script(PLAN), hello());
     let first = go_on(&model, &mut messages, &[plan_result()]);
     assert_eq!((first.text.as_str(), first.stop), ("I will plan this.", Stop::ToolUse));
@@ -83,15 +83,15 @@ fn steps_are_played_in_order_with_what_was_saved() {
 }
 
 #[test]
-fn another_process_goes_on_where_it_was_also_with_a_history_that_was_cut() {
+fn another_process_continues_even_with_a_trimmed_history() {
     let mut messages = hello();
     go_on(&script(PLAN), &mut messages, &[plan_result()]);
     go_on(&script(PLAN), &mut messages, &[json!({}), json!({})]);
-    // Only the newest turn is left: what the last step needs was noted there.
+    // Only the newest turn is left; its note contains what the last step needs.
     messages.drain(..messages.len() - 2);
     let last = go_on(&script(PLAN), &mut messages, &[]);
     assert_eq!(last.text, r#"All [{"id":"01J","n":7}] done."#);
-    // Another script in the same conversation begins at its own beginning.
+    // Another script in the same conversation starts at its own beginning.
     let other = script("[[steps]]\ntext = \"other\"\n");
     assert_eq!(go_on(&other, &mut messages, &[]).text, "other");
     assert_eq!(play(&script(PLAN), &messages).unwrap_err().kind, FaultKind::Script);
@@ -110,7 +110,7 @@ fn one_script_serves_many_conversations_at_once() {
 }
 
 #[test]
-fn json_is_read_as_toml_is() {
+fn json_and_toml_scripts_are_equivalent() {
     let steps = json!({"steps": [
         {"text": "a", "calls": [{"tool": "f", "input": {"x": 1}, "save": "f"}]},
         {"text": "{{f.y}}", "stop": "max_tokens", "delay_ms": 0},
@@ -122,7 +122,7 @@ fn json_is_read_as_toml_is() {
 }
 
 #[test]
-fn a_step_that_does_not_fit_is_passed_over_and_a_repeated_one_stays() {
+fn a_step_that_does_not_match_is_skipped_and_a_repeated_one_stays() {
     let steps = r#"
 [[steps]]
 when = "^(?i)red"
@@ -146,7 +146,7 @@ text = "It is blue."
     let fresh = [Message::User { text: "green".into() }];
     let said = play(&model, &fresh).unwrap_err().message;
     assert!(said.contains("none of its steps from 1 on fits the newest message"), "{said}");
-    // Results are a message like any other.
+    // Tool results are matched like any other message.
     let results = vec![CallResult {
         id: "x".into(),
         name: "f".into(),
@@ -157,7 +157,7 @@ text = "It is blue."
 }
 
 #[test]
-fn calls_of_a_repeated_step_have_ids_of_their_own() {
+fn calls_of_a_repeated_step_have_different_ids() {
     let model = script("[[steps]]\ncalls = [ { tool = \"f\" } ]\nrepeat = true\n");
     let mut messages = hello();
     let mut id = || go_on(&model, &mut messages, &[json!({})]).calls[0].id.clone();
@@ -165,7 +165,7 @@ fn calls_of_a_repeated_step_have_ids_of_their_own() {
 }
 
 #[test]
-fn a_failing_step_is_met_once_and_the_next_try_goes_on() {
+fn a_failing_step_fails_once_and_the_retry_continues() {
     let model = script("[[steps]]\nfail = 529\n[[steps]]\nfail = 401\n[[steps]]\ntext = \"a\"\n");
     let mut messages = hello();
     let first = play(&model, &messages).unwrap_err();
@@ -173,7 +173,7 @@ fn a_failing_step_is_met_once_and_the_next_try_goes_on() {
     assert_eq!(play(&model, &messages).unwrap_err().kind, FaultKind::Key);
     assert_eq!(go_on(&model, &mut messages, &[]).text, "a");
     assert_eq!(play(&model, &messages).unwrap_err().kind, FaultKind::Script);
-    // Another conversation meets it anew.
+    // In another conversation, the step fails again.
     assert_eq!(play(&model, &hello()).unwrap_err().kind, FaultKind::Busy);
 }
 
@@ -192,7 +192,7 @@ fn each_stop_word_is_known() {
 }
 
 #[test]
-fn an_input_that_is_a_text_is_what_a_model_wrote() {
+fn an_input_given_as_text_is_parsed_like_a_models_text() {
     let input = |text: &str| {
         let model =
             script(&format!("[[steps]]\ncalls = [ {{ tool = \"f\", input = '{text}' }} ]\n"));
@@ -203,7 +203,7 @@ fn an_input_that_is_a_text_is_what_a_model_wrote() {
 }
 
 #[test]
-fn a_long_pause_ends_when_it_is_stopped() {
+fn a_long_pause_ends_when_it_is_cancelled() {
     let model = script("[[steps]]\ntext = \"a\"\ndelay_ms = 3600000\n");
     let cancel = Cancel::default();
     let stop = cancel.clone();
@@ -214,7 +214,7 @@ fn a_long_pause_ends_when_it_is_stopped() {
 }
 
 #[test]
-fn a_place_that_is_not_there_is_named_with_what_is() {
+fn a_missing_place_is_named_with_the_existing_ones() {
     let steps = |place: &str| {
         format!(
             "[[steps]]\ncalls = [ {{ tool = \"f\", save = \"plan\" }}, {{ tool = \"g\", save = \"more\" }} ]\n\
@@ -236,7 +236,7 @@ fn a_place_that_is_not_there_is_named_with_what_is() {
 }
 
 #[test]
-fn a_result_that_is_no_json_is_saved_as_text() {
+fn a_result_that_is_not_json_is_saved_as_text() {
     let model = script(
         "[[steps]]\ncalls = [ { tool = \"f\", save = \"f\" } ]\n[[steps]]\ntext = \"{{f}}\"\n",
     );
@@ -257,7 +257,7 @@ fn a_megabyte_of_text_is_a_step_like_any_other() {
 }
 
 #[test]
-fn what_is_wrong_in_a_script_is_said_with_its_line() {
+fn errors_in_a_script_are_reported_with_their_line() {
     let keys = "`when`, `text`, `calls`, `stop`, `usage`, `delay_ms`, `fail`, `repeat`";
     let cases = [
         ("", "missing field `steps`"),
@@ -345,7 +345,7 @@ fn what_is_wrong_in_a_script_is_said_with_its_line() {
 }
 
 #[test]
-fn a_script_is_found_in_the_folder_and_what_cannot_be_read_is_named() {
+fn a_script_is_found_in_the_folder_and_an_unreadable_one_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let settings =
         Settings { folder: folder.path().to_owned(), window: Some(9), ..Settings::default() };

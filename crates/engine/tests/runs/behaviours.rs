@@ -1,4 +1,4 @@
-//! Models that behave badly, or strangely: each gets a stop with its reason, none a loop.
+//! Models that behave badly: each run stops with a reason, and none loops.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,22 +14,22 @@ use crate::stage::Stage;
 on_every_lasting_store!(
     an_agent_that_only_talks_ends_without_a_plan,
     an_agent_that_ignores_its_plan_is_stopped,
-    an_unknown_tool_is_an_answer,
+    a_call_of_an_unknown_tool_is_answered,
     an_agent_that_repeats_itself_is_stopped,
     an_agent_that_cancels_everything_is_done,
     an_agent_that_says_nothing_is_stopped,
-    broken_arguments_are_an_answer,
+    broken_arguments_are_answered,
     a_megabyte_of_words_is_kept,
     text_that_databases_refuse_is_kept,
     a_hundred_calls_at_once_are_made,
-    any_other_end_is_no_stop_to_continue_from,
-    an_overloaded_maker_is_asked_again,
+    only_a_normal_stop_is_continued,
+    an_overloaded_provider_is_called_again,
     a_maker_that_fails_ends_it,
     an_early_stop_is_only_reported_while_the_driver_is_off,
     a_plan_of_five_runs_to_its_end,
     the_next_turn_begins_empty,
     the_limit_is_reported_with_what_remains,
-    zero_continuations_are_none,
+    zero_continuations_means_none,
     two_runs_do_not_share_their_counts,
 );
 
@@ -69,7 +69,8 @@ fn an_agent_that_only_talks_ends_without_a_plan(backend: Backend) {
     assert_eq!((&shown["left"], &shown["done"]), (&json!([]), &json!([])));
 }
 
-/// S-35, F-14, T-32: two continuations without a change, then it ends; the items stay, and are named.
+/// S-35, F-14, T-32: after two continuations without a change the run ends. The items stay open,
+/// and are named.
 fn an_agent_that_ignores_its_plan_is_stopped(backend: Backend) {
     let script = planned("[[steps]]\ntext = \"I am sure that all is well.\"\nrepeat = true");
     let (stage, shown, outcome) = played(backend, &script);
@@ -86,7 +87,7 @@ fn an_agent_that_ignores_its_plan_is_stopped(backend: Backend) {
 }
 
 /// A call of an unknown tool is answered with the known ones.
-fn an_unknown_tool_is_an_answer(backend: Backend) {
+fn a_call_of_an_unknown_tool_is_answered(backend: Backend) {
     let script = planned(
         "[[steps]]\ncalls = [ { tool = \"rm_rf\", input = { path = \"/\" } } ]\nrepeat = true",
     );
@@ -106,7 +107,7 @@ fn an_agent_that_repeats_itself_is_stopped(backend: Backend) {
     assert_eq!(shown["run"]["iterations"], json!(4), "the plan, and three times the same");
 }
 
-/// F-15: it may, and who looks at the run sees what was cancelled and why.
+/// F-15: the agent may do this, and the run shows what was cancelled and why.
 fn an_agent_that_cancels_everything_is_done(backend: Backend) {
     let cancel = |n: usize| {
         format!(
@@ -135,7 +136,7 @@ fn an_agent_that_says_nothing_is_stopped(backend: Backend) {
 }
 
 /// Broken JSON is reported to the model, which can try again.
-fn broken_arguments_are_an_answer(backend: Backend) {
+fn broken_arguments_are_answered(backend: Backend) {
     let script = r#"
 [[steps]]
 calls = [ { tool = "create_todo", input = "{\"items\": [" } ]
@@ -178,7 +179,8 @@ fn text_that_databases_refuse_is_kept(backend: Backend) {
     assert!(shown["text"].as_str().unwrap().ends_with(" done"), "{shown}");
 }
 
-/// More calls than messages are looked at: all are made, each once, and the run goes on.
+/// There are more calls than messages that are read at once. Each call is made once, and the run
+/// continues.
 fn a_hundred_calls_at_once_are_made(backend: Backend) {
     let one = json!({ "tool": "create_todo", "input": { "items": [{ "title": "x" }] } });
     let calls: Vec<Value> = (0..100)
@@ -195,8 +197,8 @@ fn a_hundred_calls_at_once_are_made(backend: Backend) {
     assert_eq!(shown["run"]["iterations"], json!(2));
 }
 
-/// S-14: open items or not.
-fn any_other_end_is_no_stop_to_continue_from(backend: Backend) {
+/// S-14: whether items are open or not.
+fn only_a_normal_stop_is_continued(backend: Backend) {
     for (stop, reason) in [
         ("max_tokens", StopReason::MaxTokens),
         ("refusal", StopReason::Refusal),
@@ -220,7 +222,7 @@ fn patient(backend: Backend, script: &str) -> Stage {
 }
 
 /// S-32: a temporary fault is retried and does not stop the run.
-fn an_overloaded_maker_is_asked_again(backend: Backend) {
+fn an_overloaded_provider_is_called_again(backend: Backend) {
     let script = "[[steps]]\nfail = 529\n[[steps]]\nfail = 500\n[[steps]]\ntext = \"Here.\"";
     let stage = patient(backend, script);
     let run = stage.start("Are you there?");
@@ -237,7 +239,7 @@ fn a_maker_that_fails_ends_it(backend: Backend) {
     assert!(detail.contains("529") && detail.contains("given up after 4 tries"), "{detail}");
 }
 
-/// S-2, S-38: the driver is off by default; then a stop with open items is only reported.
+/// S-2, S-38: the driver is off by default. Then a stop with open items is only reported.
 fn an_early_stop_is_only_reported_while_the_driver_is_off(backend: Backend) {
     let script = planned("[[steps]]\ntext = \"That will do.\"");
     let stage = Stage::new(backend, "[agents.primary]\nmodel = \"scripted:a\"", &[("a", &script)]);
@@ -246,7 +248,7 @@ fn an_early_stop_is_only_reported_while_the_driver_is_off(backend: Backend) {
     let shown = stage.show(run);
     assert_eq!(shown["run"]["continuations"], json!(0));
     assert!(newest_note(&stage, &shown).contains("Not done:\n- look\n- write"));
-    // For this once, on; and off where the configuration says on.
+    // It can be switched on for one run, and off although the configuration says on.
     let run = stage.start_with(json!({ "prompt": "Do it.", "autoCompleteTodos": true }));
     stage.drive(run);
     assert!(stage.show(run)["run"]["continuations"].as_i64().unwrap() > 0);
@@ -255,7 +257,7 @@ fn an_early_stop_is_only_reported_while_the_driver_is_off(backend: Backend) {
     assert_eq!(stage.drive(run), Outcome::Ended(StopReason::SwitchedOff));
 }
 
-/// T-29, T-34: one after another, more calls than a loop without a plan would have.
+/// T-29, T-34: items are done one after another, with more calls than a loop without a plan allows.
 fn a_plan_of_five_runs_to_its_end(backend: Backend) {
     let items: Vec<Value> = (0..5).map(|n| json!({ "title": format!("item {n}") })).collect();
     let mut steps = vec![json!({
@@ -274,7 +276,7 @@ fn a_plan_of_five_runs_to_its_end(backend: Backend) {
     assert_eq!(titles(&shown["done"]), ["item 0", "item 1", "item 2", "item 3", "item 4"]);
 }
 
-/// T-33: what one turn left is not the next one's.
+/// T-33: items left over from one turn are not part of the next one.
 fn the_next_turn_begins_empty(backend: Backend) {
     let script =
         planned("[[steps]]\ntext = \"Later.\"\nstop = \"refusal\"\n[[steps]]\ntext = \"Hello.\"");
@@ -293,7 +295,7 @@ fn the_next_turn_begins_empty(backend: Backend) {
     assert_eq!(titles(&stage.show(first)["left"]), ["look", "write"], "they stay as they are");
 }
 
-/// A model that adds an item each time it is asked to go on.
+/// A model that adds an item at each continuation.
 fn never_done() -> String {
     let steps: Vec<Value> = (0..40)
         .map(|n| match n % 2 {
@@ -306,7 +308,7 @@ fn never_done() -> String {
     json!({ "steps": steps }).to_string()
 }
 
-/// S-20: at the maximum it ends, and the person sees the limit and what remains.
+/// S-20: at the limit the run ends, and the person sees the limit and the remaining items.
 fn the_limit_is_reported_with_what_remains(backend: Backend) {
     let stage = Stage::solo(backend, &never_done());
     let run = stage.start_with(json!({ "prompt": "Do it.", "maxTodoContinuations": 2 }));
@@ -319,14 +321,14 @@ fn the_limit_is_reported_with_what_remains(backend: Backend) {
 }
 
 /// P-10.
-fn zero_continuations_are_none(backend: Backend) {
+fn zero_continuations_means_none(backend: Backend) {
     let stage = Stage::solo(backend, &never_done());
     let run = stage.start_with(json!({ "prompt": "Do it.", "maxTodoContinuations": 0 }));
     assert_eq!(stage.drive(run), Outcome::Ended(StopReason::ContinuationCap));
     assert_eq!(stage.show(run)["run"]["continuations"], json!(0));
 }
 
-/// S-18: at once, in two sessions, each with its own count.
+/// S-18: two simultaneous runs, in two sessions, each with its own count.
 fn two_runs_do_not_share_their_counts(backend: Backend) {
     let stage = Stage::solo(backend, &never_done());
     let runs = [1, 4].map(|max| {

@@ -1,7 +1,8 @@
-//! A process that dies at any store call of a delegation loses nothing and doubles nothing.
+//! A process that dies at any store call of a delegation loses nothing and repeats nothing.
 //!
-//! The test starts itself as a child that works on the same store and exits at the n-th store call, for
-//! every n. Then another worker continues, as it would after the leases of the dead one have ended.
+//! The test starts itself as a child that works on the same store and exits at the n-th store call,
+//! for every n. Then another worker continues, as it would after the leases of the dead one have
+//! expired.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,11 +21,11 @@ use punchlist_store::{Options, Target, care, sql};
 use punchlist_testkit::{Backend, TestStore, World};
 use serde_json::{Value, json};
 
-/// The store a child works on, and the call at which it dies.
+/// The store a child works on, and the number of the call at which it dies.
 const STORE: &str = "PUNCHLIST_TEST_CRASH_STORE";
 const AT: &str = "PUNCHLIST_TEST_CRASH_AT";
 
-/// More calls than this are not made; a child that makes more is not what is tested here.
+/// The highest number of calls. A child that makes more is a failure of the test.
 const CALLS_MAX: usize = 400;
 
 const PRIMARY: &str = r#"
@@ -100,7 +101,7 @@ impl Site {
         worker.once().unwrap();
     }
 
-    /// Time passes: what the dead one held is free.
+    /// Makes the leases of the dead process expire.
     fn let_leases_end(&self) {
         let store = self.ops.store().unwrap();
         store
@@ -115,7 +116,7 @@ impl Site {
             .unwrap();
     }
 
-    /// How it must have ended.
+    /// Checks the final state.
     fn check(&self, run: &str, folder: &Path, at: usize) {
         let shown = self.call("run_show", json!({ "run": run }));
         assert_eq!(shown["run"]["stopReason"], json!("drained"), "{at}: {shown:#}");
@@ -131,7 +132,7 @@ impl Site {
         assert_eq!(delegations.len(), 1, "{at}: {delegations:#?}");
         assert_eq!(delegations[0]["state"], json!("returned"), "{at}: {delegations:#?}");
         assert_eq!(delegations[0]["result"], json!("I wrote a line."), "{at}");
-        // From the table: what other tests hold open keeps a server's log back for a while.
+        // Count in the table, because concurrent tests may delay a server's log for a while.
         let count = |kind: &'static str| {
             let counted = sql!("SELECT count(*) FROM events WHERE type = $1");
             let store = self.ops.store().unwrap();
@@ -140,7 +141,7 @@ impl Site {
         };
         let once = ["delegation_queued", "delegation_returned", "todo_created", "todo_completed"];
         assert_eq!(once.map(count), [1; 4], "{at}");
-        // A tool that had begun is not begun again.
+        // A tool call that had started is not started again.
         let written = fs::read_to_string(folder.join("written")).unwrap_or_default();
         assert!(written.matches("a line").count() <= 1, "{at}: {written}");
         let report = care::examine(self.ops.target(), Options::default());
@@ -162,7 +163,7 @@ fn start(site: &Site) -> String {
     started["run"]["id"].as_str().unwrap().to_owned()
 }
 
-/// As a child: works on the store it is given, and may die. By itself: the same, without dying.
+/// As a child: works on the given store, and may die. Run directly: does the same without dying.
 fn an_errand(backend: Backend) {
     let folder = tempfile::tempdir().unwrap();
     if let Ok(store) = env::var(STORE) {
@@ -183,8 +184,8 @@ fn an_errand(backend: Backend) {
     );
 }
 
-/// Q-M6, M-56, M-62, X-16, F-8: whatever the moment.
-fn a_death_at_any_call_loses_and_doubles_nothing(backend: Backend, child: &str) {
+/// Q-M6, M-56, M-62, X-16, F-8: this holds for every moment.
+fn a_death_at_any_call_loses_and_repeats_nothing(backend: Backend, child: &str) {
     for at in 1..=CALLS_MAX {
         let folder = tempfile::tempdir().unwrap();
         let store = TestStore::new(backend);
@@ -221,7 +222,7 @@ mod sqlite {
     #[test]
     fn a_death_at_any_call() {
         let child = "crash::sqlite::errand";
-        a_death_at_any_call_loses_and_doubles_nothing(Backend::SqliteFile, child);
+        a_death_at_any_call_loses_and_repeats_nothing(Backend::SqliteFile, child);
     }
 }
 
@@ -236,6 +237,6 @@ mod postgres {
     #[test]
     fn a_death_at_any_call() {
         let child = "crash::postgres::errand";
-        a_death_at_any_call_loses_and_doubles_nothing(Backend::Postgres, child);
+        a_death_at_any_call_loses_and_repeats_nothing(Backend::Postgres, child);
     }
 }

@@ -1,4 +1,4 @@
-//! The drain of a turn's plan: planned, executed one by one, drained before the end.
+//! A turn's plan is worked off: planned, executed one by one, empty before the end.
 
 use punchlist_core::driver::StopReason;
 use punchlist_engine::agent::Outcome;
@@ -37,7 +37,7 @@ fn a_plan_is_drained(backend: Backend) {
     assert_eq!(shown["run"]["continuations"], json!(0));
 }
 
-/// S-13, S-15, S-17: an agent that stops too early is asked to continue, in the seed's words.
+/// S-13, S-15, S-17: an agent that stops too early is asked to continue, in the words of the seed.
 fn a_stop_with_open_items_is_continued(backend: Backend) {
     let script = r#"
 [[steps]]

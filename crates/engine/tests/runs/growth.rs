@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 
 on_every_lasting_store!(
-    where_nothing_is_left_the_driver_changes_nothing,
-    many_continuations_do_not_grow
+    the_driver_changes_nothing_if_no_item_is_left,
+    the_history_does_not_grow_with_continuations
 );
 
-/// Completes what is open, makes one more, and stops: it never comes to an end by itself.
+/// Completes an open item, creates another, and stops. It never finishes.
 struct Restless {
     shown: Arc<Mutex<Vec<usize>>>,
 }
@@ -70,8 +70,8 @@ fn calls(context: Option<&str>, n: usize) -> Vec<Call> {
     calls
 }
 
-/// S-18, S-23, S-36: sixty continuations, and the model is never shown more than a bounded history.
-fn many_continuations_do_not_grow(backend: Backend) {
+/// S-18, S-23, S-36: in sixty continuations, the model's history stays limited.
+fn the_history_does_not_grow_with_continuations(backend: Backend) {
     let stage = Stage::solo(backend, "[[steps]]\ntext = \"x\"");
     let shown = Arc::new(Mutex::new(Vec::new()));
     stage.shelf.put("scripted:a", Arc::new(Restless { shown: Arc::clone(&shown) }));
@@ -84,9 +84,9 @@ fn many_continuations_do_not_grow(backend: Backend) {
     assert!(shown.iter().all(|count| *count <= 51), "{shown:?}");
 }
 
-/// S-1, S-2: the stop is the one place where the driver speaks. A run that drains its list is the
-/// same with it and without.
-fn where_nothing_is_left_the_driver_changes_nothing(backend: Backend) {
+/// S-1, S-2: the driver acts only at a stop. A run that completes its list is the same with and
+/// without the driver.
+fn the_driver_changes_nothing_if_no_item_is_left(backend: Backend) {
     let script = r#"
 [[steps]]
 calls = [ { tool = "create_todo", input = { items = [ { title = "look" } ] }, save = "plan" } ]

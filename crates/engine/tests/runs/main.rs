@@ -1,4 +1,4 @@
-//! Runs, from the message to the end of what follows from it, with scripted models on every store.
+//! Runs, from a message to its last consequence, with scripted models on every store.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 

@@ -40,14 +40,14 @@ const WORKER: &str = r#"
 text = "ts-loader takes 39 percent"
 "#;
 
-/// Long enough to be stopped in the middle of it.
+/// Slow enough to be stopped in the middle.
 const SLOW: &str = r#"
 [[steps]]
 delay_ms = 1500
 text = "ts-loader takes 39 percent"
 "#;
 
-/// The scripts of one agent, one for each chat it speaks in: the first step that fits is played.
+/// The scripts of one agent, one for each chat it writes in. The first step that matches is played.
 fn stage(backend: Backend, lead: &[&str], owner: &[&str]) -> (Stage, Value) {
     stage_with(backend, lead, owner, WORKER)
 }
@@ -71,7 +71,7 @@ fn brief(stage: &Stage) -> Vec<String> {
     todos(stage).iter().map(line).collect()
 }
 
-/// Who said what in a chat, but for the results of tools and words that are empty.
+/// The messages of a chat with their authors, without tool results and empty texts.
 fn said(stage: &Stage, chat: &Value) -> Vec<String> {
     let input = json!({ "conversationId": chat, "limit": 1000 });
     let shown = stage.call("conversation_show", input).unwrap();
@@ -93,9 +93,9 @@ const ORDER: &str = "Execute this task: Profile the build. Find the slow plugins
                      criteria: The top 3 plugins. Use the tools available to you. Report back when \
                      done.";
 
-/// M-49, M-50, M-51, M-59, M-60, M-61, M-80, M-84: planned by the owner at the cycle, started and handed
-/// on by the lead in the seed's words, worked on with a worker, returned once, completed, measured
-/// again, followed up.
+/// M-49, M-50, M-51, M-59, M-60, M-61, M-80, M-84: the owner plans the todo at the cycle; the lead
+/// starts and delegates it in the seed's words; a worker helps; it is returned once, completed,
+/// measured again, and followed up.
 fn a_todo_goes_from_planned_to_completed(backend: Backend) {
     let (stage, mission) = stage(backend, &[LEAD, REVIEW], &[PLAN, OWNER]);
     cycle(&stage);
@@ -123,18 +123,18 @@ fn a_todo_goes_from_planned_to_completed(backend: Backend) {
     let done = &todos(&stage)[0];
     assert_eq!(done["outcome"], "ts-loader, css-loader, terser");
     assert!(done["startedAt"].is_string() && done["completedAt"].is_string());
-    // Measured again, because the todo says that it moved.
+    // It is measured again, because the todo names the metric that it moved.
     let input = json!({ "mission": "developer-experience", "metric": "local-build-time" });
     let history = stage.call("metric_history", input).unwrap();
     assert_eq!(history["readings"].as_array().unwrap().len(), 1);
-    // Nothing is left to do, however often it is looked.
+    // Nothing is left to do, however often the worker looks.
     let (chats, told) = (stage.told().len(), told.len());
     stage.work();
     assert_eq!((stage.told().len(), said(&stage, &todo_chat(&mission)).len()), (chats, told));
 }
 
-/// F-5, M-55, M-64: a person's message in the TODO chat goes to the lead, as a turn of its own; while an
-/// agent works there, people can only read.
+/// F-5, M-55, M-64: a person's message in the TODO chat goes to the lead, in a turn of its own.
+/// While an agent works there, people can only read.
 fn a_message_of_a_person_reaches_the_lead(backend: Backend) {
     let answer = "[[steps]]\nwhen = \"Faster, please\"\ntext = \"I will see to it.\"\n";
     let (stage, mission) = stage(backend, &[LEAD, answer], &[PLAN]);
@@ -145,7 +145,7 @@ fn a_message_of_a_person_reaches_the_lead(backend: Backend) {
     stage.work();
     let expected = ["operator:primary: Faster, please.", "lead:boss: I will see to it."];
     assert_eq!(said(&stage, &chat), expected);
-    // Somebody works there now.
+    // An agent works there now.
     cycle(&stage);
     let taken = stage.work_and_take("pillar-owner");
     let refused = stage.call("conversation_post", post.clone()).unwrap_err();
@@ -180,7 +180,7 @@ fn a_failure_lands_in_the_chat(backend: Backend) {
 fn other_work_goes_on_meanwhile(backend: Backend) {
     let (stage, mission) = stage(backend, &[LEAD, ANOTHER], &[PLAN]);
     cycle(&stage);
-    // Somebody works on the first for a long time.
+    // A worker holds the first todo for a long time.
     let first = stage.work_and_take("pillar-owner");
     stage.begin("pillar-owner", &first);
     let post = json!({ "conversationId": mission["conversationId"], "text": "Start another." });
@@ -196,18 +196,18 @@ fn other_work_goes_on_meanwhile(backend: Backend) {
     let input = json!({ "mission": "developer-experience", "metric": "local-build-time" });
     let history = stage.call("metric_history", input).unwrap();
     assert_eq!(history["readings"].as_array().unwrap().len(), 1);
-    // The second comes back while the first is still worked on: it is read at once.
+    // The second is reported while the first is still in work. The report is read at once.
     stage.report(&second, &json!({ "result": "done" }));
     stage.work();
     let chat = said(&stage, &todo_chat(&mission));
     assert_eq!(chat.last().unwrap(), "lead:boss: I have read it.", "{chat:#?}");
 }
 
-/// M-56: days later and in another process it goes on from what is stored, and does nothing twice.
+/// M-56: days later, another process continues from the stored history, and repeats nothing.
 fn long_work_is_resumed_from_its_history(backend: Backend) {
     let (mut stage, mission) = stage_with(backend, &[LEAD, REVIEW], &[PLAN, OWNER], SLOW);
     cycle(&stage);
-    // It ends when the coder has been asked for.
+    // The worker ends once the coder's delegation exists.
     stage.work_until("calls delegate", 2);
     let told = said(&stage, &todo_chat(&mission));
     assert_eq!(told.last().unwrap(), "owner:pillar-owner: I ask the coder.", "{told:#?}");
@@ -241,7 +241,7 @@ text = "There it is."
     cycle(&stage);
     let chat = todo_chat(&mission);
     let taken = stage.work_and_take("pillar-owner");
-    // People can only read now; the author is an agent.
+    // People can only read now, so the author is an agent.
     let (lead, system) = (stage.envelope(Role::Lead), stage.envelope(Role::System));
     let mut asks = lead;
     asks.actor.principal = "lead:other".to_owned();

@@ -1,4 +1,5 @@
-//! A stage: a world with configured agents whose models play scripts, and a runtime that executes.
+//! A test world with configured agents whose models play scripts, and a runtime that executes their
+//! runs.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,17 +15,17 @@ use punchlist_store::Options;
 use punchlist_testkit::{Backend, World};
 use serde_json::{Value, json};
 
-/// A world with agents.
+/// A test world with agents.
 pub(crate) struct Stage {
     pub(crate) world: World,
     pub(crate) agents: Arc<Roster>,
     pub(crate) shelf: Shelf,
-    /// What happened, in words.
+    /// The events so far, as texts.
     pub(crate) told: Mutex<Vec<String>>,
 }
 
 impl Stage {
-    /// Agents as a user's file would name them, and the scripts they play, by file name.
+    /// Agents as a user's file would configure them, and their scripts, by file name.
     pub(crate) fn new(backend: Backend, config: &str, scripts: &[(&str, &str)]) -> Self {
         let agents = Roster::default().read(config, Origin::User).unwrap();
         let shelf = Shelf::default();
@@ -37,7 +38,7 @@ impl Stage {
         Self { world: World::new(backend), agents: Arc::new(agents), shelf, told }
     }
 
-    /// One agent `primary` that plays this script, and goes on by itself.
+    /// One agent `primary` that plays this script, with driving on.
     pub(crate) fn solo(backend: Backend, script: &str) -> Self {
         let config = "[agents.primary]\nmodel = \"scripted:a\"\ntodo_driven_execution = true";
         Self::new(backend, config, &[("a", script)])
@@ -54,7 +55,7 @@ impl Stage {
         self.world.call_in(&self.envelope(Role::Operator), name, input)
     }
 
-    /// Begins a run.
+    /// Starts a run.
     pub(crate) fn start(&self, prompt: &str) -> RunId {
         self.start_with(json!({ "prompt": prompt }))
     }
@@ -64,7 +65,7 @@ impl Stage {
         RunId::parse(started["run"]["id"].as_str().unwrap()).unwrap()
     }
 
-    /// Executes it.
+    /// Executes a run.
     pub(crate) fn drive(&self, run: RunId) -> Outcome {
         self.runtime(&|| false, |runtime| runtime.drive("test", run, &Cancel::default()).unwrap())
     }
@@ -92,7 +93,7 @@ impl Stage {
         self.call("run_show", json!({ "run": run.to_string() })).unwrap()
     }
 
-    /// What happened, and why runs failed.
+    /// The events so far, and the reasons of failed runs.
     pub(crate) fn told(&self) -> Vec<String> {
         let mut told = self.told.lock().unwrap().clone();
         let runs = self.call("run_list", json!({})).unwrap();
@@ -101,7 +102,7 @@ impl Stage {
         told
     }
 
-    /// What was said in the chat of a run: role, kind and text.
+    /// The messages in the chat of a run: role, kind and text.
     pub(crate) fn chat(&self, run: RunId) -> Vec<(String, String, String)> {
         let run = self.show(run);
         let input = json!({ "conversationId": run["run"]["conversationId"], "limit": 1000 });
@@ -111,12 +112,12 @@ impl Stage {
         messages.iter().map(|m| (word(&m["role"]), word(&m["kind"]), word(&m["text"]))).collect()
     }
 
-    /// Does all that is due and queued, one after another.
+    /// Does all due and queued work, one after another.
     pub(crate) fn work(&self) {
         self.worker(&|| false, &|_| {}, |worker| worker.once());
     }
 
-    /// Like `work`, but calls `then` the first time this happens.
+    /// Like `work`, but calls `then` at the first event with this text.
     pub(crate) fn work_and(&self, when: &str, then: impl Fn() + Sync) {
         let happened = AtomicBool::new(false);
         let hear = |words: &str| {
@@ -137,7 +138,7 @@ impl Stage {
         taken
     }
 
-    /// Works, also on what becomes due later, until this has happened so many times.
+    /// Works, also on work that becomes due later, until this event has happened `times` times.
     pub(crate) fn work_until(&self, when: &str, times: usize) {
         let seen = AtomicUsize::new(0);
         let has_happened = || seen.load(Ordering::SeqCst) >= times;
@@ -182,13 +183,13 @@ impl Stage {
         job(&worker).unwrap();
     }
 
-    /// A worker outside takes a delegation.
+    /// An outside worker takes a delegation.
     pub(crate) fn take(&self, kind: &str) -> Value {
         let worker = self.envelope(Role::Worker);
         self.world.call_in(&worker, "delegation_take", json!({ "types": [kind] })).unwrap()
     }
 
-    /// The worker outside reports.
+    /// The outside worker reports.
     pub(crate) fn report(&self, taken: &Value, said: &Value) {
         let (id, epoch) = (&taken["delegation"]["id"], &taken["epoch"]);
         let mut input = json!({ "delegationId": id, "epoch": epoch });
@@ -196,20 +197,20 @@ impl Stage {
         self.world.call_in(&self.envelope(Role::Worker), "delegation_report", input).unwrap();
     }
 
-    /// Begins the run that does it, as a process would.
+    /// Starts the run for a delegation, as a process would.
     pub(crate) fn begin(&self, agent: &str, taken: &Value) {
         let input = json!({ "agent": agent, "delegationId": taken["delegation"]["id"] });
         let begun = self.world.call_in(&self.envelope(Role::System), "run_begin", input).unwrap();
         assert_eq!(begun["run"]["state"], "running");
     }
 
-    /// As another process would find it.
+    /// Reopens the store, as another process would.
     pub(crate) fn reopen(&mut self) {
         self.world.ops = Ops::new(self.world.store.target().clone(), Options::default());
     }
 }
 
-/// What happened, as far as tests look at it.
+/// An event as text, if tests use it.
 fn words(live: &Live<'_>) -> Option<String> {
     Some(match live {
         Live::Asks { run, .. } => format!("asks {}", run.agent),

@@ -1,4 +1,4 @@
-//! Processes that die, come too late, or are stopped.
+//! Processes that die, report too late, or are stopped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ use crate::stage::Stage;
 
 on_every_lasting_store!(
     a_process_may_die_anywhere_without_changing_the_result,
-    a_tool_that_had_begun_is_not_begun_again,
+    a_tool_call_that_had_started_is_not_repeated,
     a_run_stopped_during_a_call_ends_soon,
     a_run_stopped_during_its_cooldown_ends_soon,
     only_one_of_two_processes_keeps_the_run,
@@ -78,7 +78,7 @@ impl OutsideTools for Counting {
     }
 }
 
-/// Executes a run in a process that is killed at its n-th sign of life; says whether it was.
+/// Executes a run in a process that is killed at its n-th event. Returns whether it was killed.
 fn killed_at(stage: &Stage, outside: &dyn OutsideTools, run: RunId, nth: usize) -> bool {
     let signs = AtomicUsize::new(0);
     let told = |_: &Live<'_>| {
@@ -93,7 +93,7 @@ fn killed_at(stage: &Stage, outside: &dyn OutsideTools, run: RunId, nth: usize) 
     catch_unwind(AssertUnwindSafe(life)).is_err()
 }
 
-/// All that a person sees of a run that is over, but for ids.
+/// Everything that a person sees of an ended run, except for ids.
 fn seen(stage: &Stage, run: RunId) -> Value {
     let shown = stage.show(run);
     let items = |of: &Value| -> Vec<Value> {
@@ -103,7 +103,7 @@ fn seen(stage: &Stage, run: RunId) -> Value {
     let chat: Vec<Value> = stage
         .chat(run)
         .into_iter()
-        // Results carry ids.
+        // Results contain ids.
         .map(|(role, kind, text)| json!([role, kind, if kind == "result" { "" } else { &text }]))
         .collect();
     let view = &shown["run"];
@@ -114,8 +114,9 @@ fn seen(stage: &Stage, run: RunId) -> Value {
     })
 }
 
-/// T-37: killed at any point, taken over by another process: the same end, and no call is made
-/// twice. One that had begun and has no result is said to be unknown, which is the one difference.
+/// T-37: a process that is killed at any point is replaced by another with the same outcome, and no
+/// call is made twice. The only difference: a call that started and has no result is reported as
+/// unknown.
 fn a_process_may_die_anywhere_without_changing_the_result(backend: Backend) {
     let undisturbed = Stage::solo(backend, SCRIPT);
     let outside = Counting::default();
@@ -143,8 +144,8 @@ fn a_process_may_die_anywhere_without_changing_the_result(backend: Backend) {
     assert!(kills > 20, "{kills}");
 }
 
-/// A tool from outside whose process died in the middle of it.
-fn a_tool_that_had_begun_is_not_begun_again(backend: Backend) {
+/// The process died during a call of an outside tool.
+fn a_tool_call_that_had_started_is_not_repeated(backend: Backend) {
     struct Deadly(Counting);
     impl OutsideTools for Deadly {
         fn tools(&self, project: &str, run: &Run) -> Vec<Tool> {
@@ -176,8 +177,8 @@ fn a_tool_that_had_begun_is_not_begun_again(backend: Backend) {
     assert_eq!(outside.0.calls.load(Ordering::SeqCst), 1);
 }
 
-/// S-21, S-27, F-2: a call of the model that would take half a minute ends with the run, soon; also
-/// where a process holds the entry and ends the run itself.
+/// S-21, S-27, F-2: a model call that would take half a minute ends soon after the run is stopped,
+/// even if a process holds the entry and ends the run itself.
 fn a_run_stopped_during_a_call_ends_soon(backend: Backend) {
     let script = "[[steps]]\ntext = \"At last.\"\ndelay_ms = 30000";
     for held in [false, true] {
@@ -255,7 +256,7 @@ fn only_one_of_two_processes_keeps_the_run(backend: Backend) {
     assert_eq!(stage.show(run)["run"]["iterations"], json!(2));
 }
 
-/// A process whose lease ended cannot take the run from the process that holds the entry now.
+/// A process whose lease expired cannot take the run from the current holder of the entry.
 fn a_process_that_lost_its_entry_cannot_take_the_run(backend: Backend) {
     let stage = Stage::solo(backend, "[[steps]]\ntext = \"Done.\"");
     let run = stage.start("Do it.");

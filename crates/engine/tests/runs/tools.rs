@@ -1,4 +1,4 @@
-//! Tools from outside that fail, or have to ask first.
+//! Outside tools that fail or need permission.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 
 on_every_lasting_store!(
-    what_fails_twice_is_held_and_the_next_goes_on,
+    an_item_that_fails_twice_is_held_and_the_next_one_continues,
     a_single_failure_is_only_reported,
     a_tool_that_asks_is_called_after_the_answer,
     a_run_is_suspended_while_its_delegate_waits,
 );
 
-/// A tool that does what a test says.
+/// A tool whose behaviour a test defines.
 struct Double<F> {
     answer: F,
     calls: AtomicUsize,
@@ -68,9 +68,9 @@ fn drive(stage: &Stage, outside: &dyn OutsideTools, run: punchlist_core::RunId) 
     })
 }
 
-/// S-25, S-32, D-19: one retry, then the item is held as failed and the next one goes on; the end
-/// names why.
-fn what_fails_twice_is_held_and_the_next_goes_on(backend: Backend) {
+/// S-25, S-32, D-19: after one retry the item is held as failed, and the next one continues. The
+/// end names the reason.
+fn an_item_that_fails_twice_is_held_and_the_next_one_continues(backend: Backend) {
     let script = r#"
 [[steps]]
 calls = [ { tool = "create_todo", input = { items = [ { title = "deploy" }, { title = "write" } ] }, save = "plan" } ]
@@ -106,7 +106,7 @@ text = "One is done."
     assert!(told[1].contains("- deploy (failed: its tools failed: the key is wrong)"), "{told:?}");
 }
 
-/// S-32: a failure that passes leaves no trace on the item.
+/// S-32: a temporary failure leaves no mark on the item.
 fn a_single_failure_is_only_reported(backend: Backend) {
     let script = r#"
 [[steps]]
@@ -124,7 +124,7 @@ text = "Done."
 "#;
     let stage = Stage::solo(backend, script);
     let run = stage.start("Deploy.");
-    // Fails, succeeds, fails: never twice in a row.
+    // It fails, succeeds and fails, but never twice in a row.
     let outside = double(|_, nth| said("hm", nth % 2 == 0));
     assert_eq!(
         drive(&stage, &outside, run),

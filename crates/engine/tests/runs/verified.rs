@@ -26,10 +26,10 @@ calls = [ { tool = "delegate", input = { type = "coder", mission = "Write it.", 
 text = "It is written."
 "#;
 
-/// Was the whole prompt there, and which tools?
+/// Whether the whole prompt was present, and the tools.
 type Seen = (bool, Vec<String>);
 
-/// A model that remembers what it was shown.
+/// A model that records its requests.
 struct Watched {
     model: Scripted,
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -86,7 +86,7 @@ fn a_report_completes_the_item(backend: Backend) {
     assert!(seen.iter().all(|(_, names)| !names.contains(&"complete_todo".to_owned())));
 }
 
-/// F-8, S-25: once more, then the item is held, and never completed by that.
+/// F-8, S-25: after one retry the item is held; a failure never completes it.
 fn a_failure_completes_nothing(backend: Backend) {
     let broken = "[[steps]]\nfail = 400\nrepeat = true";
     let stage = Stage::new(backend, CONFIG, &[("p", PLAN), ("c", broken)]);

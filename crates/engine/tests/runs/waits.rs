@@ -1,4 +1,4 @@
-//! Waiting and being woken: questions, pauses, messages that come at a bad moment.
+//! Waiting and waking: questions, pauses, and messages at awkward moments.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,17 +13,16 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 
 on_every_lasting_store!(
-    a_question_is_waited_for_and_costs_nothing,
+    waiting_for_an_answer_costs_no_continuation,
     a_pause_outlives_messages_and_processes,
     a_message_during_the_last_reply_is_answered,
-    what_is_said_to_a_run_that_fails_is_answered_by_the_next,
-    what_is_said_while_it_waits_resets_the_counts,
-    a_question_of_the_session_keeps_its_runs,
-    the_end_of_a_session_ends_what_waits_in_it,
+    a_message_to_a_failing_run_is_answered_by_the_next_run,
+    a_message_to_a_waiting_run_resets_its_counts,
+    an_open_question_of_the_session_makes_its_runs_wait,
+    the_end_of_a_session_ends_its_waiting_runs,
 );
 
-/// Executes a run; `meanwhile` happens once, after the model was asked for the n-th time and before
-/// it answers.
+/// Executes a run. `meanwhile` runs once, between the n-th model call and its reply.
 pub(crate) fn drive_while(
     stage: &Stage,
     run: RunId,
@@ -53,7 +52,7 @@ fn say(stage: &Stage, run: RunId, text: &str) {
         .unwrap();
 }
 
-/// The entries of the outbox of a kind that are not done.
+/// The number of unfinished outbox entries of a kind.
 fn queued(stage: &Stage, kind: &'static str) -> i64 {
     let count = sql!("SELECT count(*) FROM outbox WHERE kind = $1 AND done_at IS NULL");
     let store = stage.world.ops.store().unwrap();
@@ -62,7 +61,7 @@ fn queued(stage: &Stage, kind: &'static str) -> i64 {
 }
 
 /// S-31, X-15: the driver waits, the answer wakes it, and no continuation is counted.
-fn a_question_is_waited_for_and_costs_nothing(backend: Backend) {
+fn waiting_for_an_answer_costs_no_continuation(backend: Backend) {
     let script = r#"
 [[steps]]
 calls = [ { tool = "create_todo", input = { items = [ { title = "open the port" } ] }, save = "plan" } ]
@@ -93,7 +92,7 @@ text = "It is open."
     assert_eq!(shown["done"][0]["outcome"], json!("8443"));
 }
 
-/// P-10: a pause stays through messages, answers and other processes, until it is resumed.
+/// P-10: a pause outlasts messages, answers and other processes, until it is resumed.
 fn a_pause_outlives_messages_and_processes(backend: Backend) {
     let script = "[[steps]]\ncalls = [ { tool = \"list_todo\" } ]\n[[steps]]\ntext = \"Done.\"";
     let stage = Stage::solo(backend, script);
@@ -132,8 +131,8 @@ text = "Red, then."
     assert_eq!(queued(&stage, "answer_root"), 0);
 }
 
-/// And where the model fails at that moment, the next run answers.
-fn what_is_said_to_a_run_that_fails_is_answered_by_the_next(backend: Backend) {
+/// If the model fails at that moment, the next run answers.
+fn a_message_to_a_failing_run_is_answered_by_the_next_run(backend: Backend) {
     let stage = Stage::solo(backend, "[[steps]]\ntext = \"no\"\nstop = \"error\"\nrepeat = true");
     let run = stage.start("Paint it.");
     let outcome = drive_while(&stage, run, 1, || say(&stage, run, "Red, please."));
@@ -148,14 +147,14 @@ fn what_is_said_to_a_run_that_fails_is_answered_by_the_next(backend: Backend) {
     let said = chat["messages"].as_array().unwrap().iter();
     let red = said.into_iter().find(|message| message["text"] == "Red, please.").unwrap();
     assert_eq!(begun["run"]["turnId"], red["id"]);
-    // Once is enough.
+    // It is answered only once.
     stage.drive(next);
     let again = stage.world.call_in(&system, "run_begin", input).unwrap();
     assert_eq!(again["run"], Value::Null);
 }
 
 /// S-19: a message of a person resets the continuations.
-fn what_is_said_while_it_waits_resets_the_counts(backend: Backend) {
+fn a_message_to_a_waiting_run_resets_its_counts(backend: Backend) {
     let script = r#"
 [[steps]]
 calls = [ { tool = "create_todo", input = { items = [ { title = "a" } ] }, save = "plan" } ]
@@ -182,8 +181,9 @@ text = "Done."
     assert_eq!(stage.show(run)["run"]["continuations"], json!(1));
 }
 
-/// X-15: a question that another in the session asked keeps a run as well, and its answer wakes it.
-fn a_question_of_the_session_keeps_its_runs(backend: Backend) {
+/// X-15: an open question of another agent in the session also makes a run wait, and its answer
+/// wakes it.
+fn an_open_question_of_the_session_makes_its_runs_wait(backend: Backend) {
     let script = r#"
 [[steps]]
 calls = [ { tool = "create_todo", input = { items = [ { title = "a" } ] }, save = "plan" } ]
@@ -211,7 +211,7 @@ text = "Done."
 }
 
 /// S-27: an ended session cannot be resumed, so its waiting runs end.
-fn the_end_of_a_session_ends_what_waits_in_it(backend: Backend) {
+fn the_end_of_a_session_ends_its_waiting_runs(backend: Backend) {
     let stage = Stage::solo(backend, "[[steps]]\ncalls = [ { tool = \"list_todo\" } ]");
     let run = stage.start("Do it.");
     let session = stage.show(run)["run"]["sessionId"].clone();

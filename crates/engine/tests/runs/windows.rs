@@ -1,4 +1,4 @@
-//! Windows that fill up: the guard, and the summary that makes room.
+//! Windows that fill up: the guard that ends a run, and the summary that makes room.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use crate::stage::Stage;
 
 on_every_lasting_store!(
-    a_nearly_full_window_ends_it,
+    a_nearly_full_window_ends_the_run,
     tokens_that_are_used_up_end_it,
-    tokens_beyond_all_counting_end_it,
-    what_does_not_fit_is_summed_up,
+    absurd_token_counts_end_the_run,
+    a_history_that_does_not_fit_is_summarised,
 );
 
 const PLAN: &str = r#"
@@ -22,8 +22,8 @@ const PLAN: &str = r#"
 calls = [ { tool = "create_todo", input = { items = [ { title = "look" } ] }, save = "plan" } ]
 "#;
 
-/// S-22: 180 000 of 200 000 tokens are nine tenths.
-fn a_nearly_full_window_ends_it(backend: Backend) {
+/// S-22: 180,000 of 200,000 tokens are nine tenths.
+fn a_nearly_full_window_ends_the_run(backend: Backend) {
     for (input, reason) in [(179_000, StopReason::NoProgress), (179_900, StopReason::TokenGuard)] {
         let script = format!(
             "{PLAN}[[steps]]\ntext = \"Hm.\"\nusage = {{ input = {input}, output = 100 }}\nrepeat = true"
@@ -47,8 +47,8 @@ fn tokens_that_are_used_up_end_it(backend: Backend) {
     assert_eq!(stage.show(run)["run"]["iterations"], json!(5));
 }
 
-/// A maker that says nonsense about its tokens breaks nothing.
-fn tokens_beyond_all_counting_end_it(backend: Backend) {
+/// A provider that reports absurd token counts breaks nothing.
+fn absurd_token_counts_end_the_run(backend: Backend) {
     let usage = json!({ "input": u64::MAX, "output": u64::MAX });
     let step = json!({ "calls": [{ "tool": "list_todo" }], "usage": usage, "repeat": true });
     let stage = Stage::solo(backend, &json!({ "steps": [step] }).to_string());
@@ -56,8 +56,9 @@ fn tokens_beyond_all_counting_end_it(backend: Backend) {
     assert_eq!(stage.drive(run), Outcome::Ended(StopReason::TokenGuard));
 }
 
-/// M-57, P-7: near the end of its window a run goes on from a summary; the chat itself is whole.
-fn what_does_not_fit_is_summed_up(backend: Backend) {
+/// M-57, P-7: when its window is nearly full, a run continues from a summary. The chat itself stays
+/// complete.
+fn a_history_that_does_not_fit_is_summarised(backend: Backend) {
     let item = |n: usize| {
         json!({
             "calls": [{ "tool": "list_todo", "input": {} }, {

@@ -1,5 +1,5 @@
-//! The checklist of an issue: found through the session or a person's word, and what a change of
-//! it means for the issue.
+//! The checklist of an issue: finds it through the session or the issue that the caller names, and
+//! updates the issue when its checklist changes.
 //!
 //! Also `notes`, for lists of every kind.
 
@@ -19,8 +19,8 @@ pub(crate) fn scope_of(issue: &Issue) -> Scope {
 }
 
 impl Call<'_, '_> {
-    /// The issue the caller names outside the input. A session that is named beside it and works
-    /// on another issue is a contradiction, and nothing is guessed.
+    /// The issue that the caller names outside the input. If the caller also names a session that
+    /// works on another issue, the call is refused.
     pub(crate) fn named_issue(&mut self, lock: Lock) -> Result<Option<Issue>, Error> {
         let Some(number) = self.envelope.context.issue else { return Ok(None) };
         let issue = self.issue(number, lock)?;
@@ -33,8 +33,8 @@ impl Call<'_, '_> {
         Ok(Some(issue))
     }
 
-    /// The issue whose checklist the caller means: the one it names, else the one its session is
-    /// bound to (K-11).
+    /// The issue whose checklist the caller means: the issue it names, otherwise the one its
+    /// session is bound to (K-11).
     pub(crate) fn target_issue(&mut self, lock: Lock) -> Result<Issue, Error> {
         if let Some(issue) = self.named_issue(lock)? {
             return Ok(issue);
@@ -47,7 +47,7 @@ impl Call<'_, '_> {
         Ok(issue)
     }
 
-    /// The checklist of an issue to look at; one nobody has begun is none.
+    /// The checklist of an issue, for reading; `None` if it was never started.
     pub(crate) fn checklist(&mut self, issue: &Issue) -> Result<Option<Snapshot>, Error> {
         self.look(&scope_of(issue), Load::All)
     }
@@ -59,12 +59,12 @@ impl Call<'_, '_> {
         Ok(markdown(&checklist, &notes))
     }
 
-    /// The checklist of an issue to change.
+    /// The checklist of an issue, for a change.
     pub(crate) fn open_checklist(&mut self, issue: &Issue) -> Result<Snapshot, Error> {
         self.open(scope_of(issue), Load::All)
     }
 
-    /// The notes of a list, each item's in the order they were made.
+    /// The notes of a list; those of each item are in the order of their creation.
     pub(crate) fn notes(&mut self, snapshot: &Snapshot) -> Result<Notes, Error> {
         let mut notes = Notes::new();
         for note in self.tx.notes_of_list(snapshot.list.id)? {
@@ -73,7 +73,7 @@ impl Call<'_, '_> {
         Ok(notes)
     }
 
-    /// Tells the issue of a change of its checklist: the revision grows, the ledger is written.
+    /// Applies a change of a checklist to its issue: the revision grows, and the ledger is written.
     pub(super) fn follow(
         &mut self,
         id: IssueId,

@@ -1,4 +1,4 @@
-//! The calls on chats: who may read and write them, and what follows from what a person says.
+//! The calls on chats: who may read and write them, and how a person's message is handled.
 
 use punchlist_core::conversation::{Conversation, Message, MessageKind};
 use punchlist_core::delegation::Delegate;
@@ -12,7 +12,7 @@ use super::Call;
 use crate::Error;
 
 impl Call<'_, '_> {
-    /// A chat the caller may read; any other is as good as not there.
+    /// Finds a chat that the caller may read. Any other is refused as unknown.
     pub(crate) fn conversation(&mut self, named: &str) -> Result<Conversation, Error> {
         let unknown = || {
             let conversation = named.to_owned();
@@ -36,7 +36,7 @@ impl Call<'_, '_> {
         super::or_unknown(self.reach_conversation(conversation), unknown)
     }
 
-    /// Writes what the caller says, where it may.
+    /// Posts the caller's message, if the caller may write here.
     pub(crate) fn post_as_caller(
         &mut self,
         conversation: &Conversation,
@@ -56,8 +56,8 @@ impl Call<'_, '_> {
         self.post(conversation.project_id, conversation.id, said, text.to_owned())
     }
 
-    /// Acts on what a person says in a mission's chat, where it answers an escalation (M-77). Says
-    /// what was done, or what is not clear.
+    /// Handles a person's message in a mission's chat that answers an escalation (M-77). Returns a
+    /// text that says what was done, or what is unclear.
     pub(crate) fn heed(
         &mut self,
         conversation: &Conversation,
@@ -83,7 +83,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Locks the mission an item belongs to, if it belongs to one, before what hangs on it.
+    /// Locks the mission of an item, if it has one, before anything that belongs to the mission.
     pub(super) fn lock_mission_of(&mut self, todo: TodoId) -> Result<(), Error> {
         let Some(project) = self.project()? else { return Ok(()) };
         if let Some((list, _)) = self.tx.list_of(project, TodoKey::Id(todo))?
@@ -94,7 +94,8 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// May the caller hand this item on? Says the chat it is worked in, where it has one.
+    /// May the caller delegate this item? Returns the chat in which it is worked on, if there is
+    /// one.
     pub(crate) fn hand_on(&mut self, todo: TodoId) -> Result<Option<ConversationId>, Error> {
         let Some(project) = self.project()? else { return Ok(None) };
         if let Some((list, _)) = self.tx.list_of(project, TodoKey::Id(todo))? {
@@ -104,7 +105,7 @@ impl Call<'_, '_> {
         self.chat_of(todo)
     }
 
-    /// The chat the items of a pillar are worked in, for an item of one.
+    /// The chat in which the items of a pillar are worked on; `None` if the item is in no pillar.
     pub(crate) fn chat_of(&mut self, todo: TodoId) -> Result<Option<ConversationId>, Error> {
         let Some(project) = self.project()? else { return Ok(None) };
         let Some((list, _)) = self.tx.list_of(project, TodoKey::Id(todo))? else {

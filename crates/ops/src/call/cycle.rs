@@ -1,4 +1,5 @@
-//! One cycle of a mission, whole, in one transaction: of many who try, one has the mission's row.
+//! One whole cycle of a mission in one transaction. It locks the mission's row, so only one process
+//! runs it at a time.
 
 use punchlist_core::follow::Then;
 use punchlist_core::follow::mission::{self as follow, Told};
@@ -14,7 +15,7 @@ use crate::Error;
 use crate::operations::mission_cycle::Output;
 use crate::views::mission::MetricStanding;
 
-/// How many long settled items one cycle puts away in a pillar; the next one takes the rest.
+/// How many long settled items one cycle archives in a pillar; the next cycle takes the rest.
 const ARCHIVED_AT_ONCE: i64 = 1000;
 
 impl Call<'_, '_> {
@@ -43,7 +44,7 @@ impl Call<'_, '_> {
         Ok(output)
     }
 
-    /// Looks after the list of one pillar.
+    /// Maintains the list of one pillar.
     fn sweep(
         &mut self,
         mission: &Mission,
@@ -75,7 +76,8 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Asks the person in the mission's chat and in the inbox, and warns the agent that works on it.
+    /// Asks the person in the mission's chat and in the inbox, and warns the agent that works on
+    /// the item.
     fn escalate(
         &mut self,
         mission: &Mission,
@@ -129,7 +131,7 @@ impl Call<'_, '_> {
         self.then(mission.project_id, follow::asked_to_plan(pillar, &text))
     }
 
-    /// The open items of a mission, each with the slug of its pillar, the oldest first.
+    /// The open items of a mission, oldest first, each with the slug of its pillar.
     pub(crate) fn open_todos(&mut self, mission: &Mission) -> Result<Vec<(String, Todo)>, Error> {
         let mut open = Vec::new();
         for status in [Status::Backlog, Status::Pending, Status::InProgress] {
@@ -141,7 +143,7 @@ impl Call<'_, '_> {
         Ok(open)
     }
 
-    /// The metrics of a pillar that are still measured, and how they stand.
+    /// The metrics of a pillar that are still measured, with their status.
     pub(crate) fn metric_standings(
         &mut self,
         pillar: &Pillar,

@@ -1,4 +1,5 @@
-//! The calls on delegations: queued, taken by lease, reported on, and what a report proposes.
+//! The calls on delegations: they are queued, taken under a lease and reported on, and a report may
+//! contain proposals.
 
 use punchlist_core::command::{AdoptTodos, NewTodo};
 use punchlist_core::delegation::{
@@ -19,13 +20,13 @@ use super::Call;
 use crate::Error;
 
 impl Call<'_, '_> {
-    /// Hands work on, in the session the caller is in.
+    /// Delegates work, in the caller's session.
     pub(crate) fn delegate(&mut self, command: &Delegate) -> Result<Delegation, Error> {
         let project = self.ensure_project()?;
         let session = self.session_to_delegate_in()?;
         let decision = self.decided(command, (project, session.as_ref()), (project, &project))?;
         let delegation = self.record_delegation(project, None, &decision)?;
-        // What a narrowed token makes must lie within its reach.
+        // A narrowed token may create only what it reaches.
         self.reach_delegation(&delegation)?;
         if let Some(todo) = delegation.todo_id {
             let (mut list, todo_id) = self.todo(&todo.to_string())?;
@@ -37,7 +38,7 @@ impl Call<'_, '_> {
         Ok(delegation)
     }
 
-    /// The order for an item: what it says of itself, then the caller's words (M-49).
+    /// The order for an item: the item's own text, then the caller's text (M-49).
     pub(crate) fn order_for(&mut self, todo: TodoId, words: &Body) -> Result<Body, Error> {
         let Some(project) = self.project()? else { return Ok(words.clone()) };
         let Some((list, id)) = self.tx.list_of(project, TodoKey::Id(todo))? else {
@@ -47,7 +48,7 @@ impl Call<'_, '_> {
         Ok(order_with(&item, words))
     }
 
-    /// The session the caller delegates in.
+    /// The session in which the caller delegates.
     fn session_to_delegate_in(&mut self) -> Result<Option<Session>, Error> {
         let envelope = self.envelope;
         match follow::in_own_session(&envelope.actor, envelope.context.session.is_some())? {
@@ -56,7 +57,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Does what follows from a report, or from the death of the last worker.
+    /// Handles the consequences of a report, or of the death of the last worker.
     fn after_report(&mut self, delegation: &Delegation) -> Result<(), Error> {
         let project = delegation.project_id;
         let title = match delegation.todo_id.filter(|_| delegation.conversation_id.is_some()) {
@@ -73,7 +74,7 @@ impl Call<'_, '_> {
         self.then(project, follow::reported(delegation, &on))
     }
 
-    /// Hands returned work to the agent of ours that did it. False: no agent of ours did.
+    /// Returns work to the agent of ours that did it. False if no agent of ours did it.
     pub(super) fn hand_back(
         &mut self,
         project: ProjectId,
@@ -93,7 +94,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Stops the agent that works on an item which is no longer wanted.
+    /// Stops the agent that works on a cancelled item.
     pub(super) fn stop_work_on(
         &mut self,
         project: ProjectId,
@@ -107,14 +108,14 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Calls a delegation off by policy, in the name of its delegator; one that is over stays as it is.
+    /// Cancels a delegation by policy, in the name of its delegator. Does nothing if it has ended.
     pub(super) fn call_off(
         &mut self,
         project: ProjectId,
         id: DelegationId,
         reason: &str,
     ) -> Result<(), Error> {
-        // Somebody may be taking it at this moment.
+        // Somebody may be taking it right now, so lock it.
         let held = self.tx.delegation(project, id, Lock::Row)?;
         let Some((delegation, _)) = held else { return Ok(()) };
         let Some((actor, cancel)) = follow::call_off(&delegation, reason) else { return Ok(()) };
@@ -123,14 +124,13 @@ impl Call<'_, '_> {
         self.stop_worker(&delegation)
     }
 
-    /// Ends the run of whoever works on a delegation that is not wanted any more, and tells whoever
-    /// waits for it.
+    /// Ends the run that works on a cancelled delegation, and notifies the run that waits for it.
     fn stop_worker(&mut self, delegation: &Delegation) -> Result<(), Error> {
         let run = self.tx.run_of_delegation(delegation.id)?;
         self.then(delegation.project_id, follow::called_off(delegation, run.as_ref()))
     }
 
-    /// The delegation of an id; one that is not there is a refusal.
+    /// Finds a delegation by its id. Refuses an unknown one.
     pub(crate) fn delegation(&mut self, named: &str, lock: Lock) -> Result<Held, Error> {
         let unknown = || Error::from(Refusal::UnknownDelegation { delegation: named.to_owned() });
         let meant = self.whole_id(named, &[Named::Delegation])?;
@@ -141,8 +141,8 @@ impl Call<'_, '_> {
         Ok(held)
     }
 
-    /// The same to change, where its checklist may change with it: the issue is locked before the
-    /// delegation, for that is the order everywhere.
+    /// Like `delegation`, for a change that may also change the checklist. The issue is locked
+    /// before the delegation, as everywhere.
     fn delegation_behind_its_issue(&mut self, named: &str) -> Result<Held, Error> {
         let (looked, _) = self.delegation(named, Lock::No)?;
         if let Some(id) = looked.issue_id {
@@ -154,7 +154,7 @@ impl Call<'_, '_> {
         self.delegation(named, Lock::Row)
     }
 
-    /// The next one to work on, of one of these types, held from now on.
+    /// Takes the next delegation of one of these types, and holds it.
     pub(crate) fn take_delegation(
         &mut self,
         types: &[String],
@@ -177,7 +177,7 @@ impl Call<'_, '_> {
             let found =
                 self.tx.next_delegation(project, wanted, within, after.as_deref(), clock)?;
             let Some((delegation, lease)) = found else { return Ok(None) };
-            // What is out of reach is passed over, and not spoken of.
+            // A delegation out of reach is skipped and not mentioned.
             if self.reach_delegation(&delegation).is_err() {
                 after = Some(delegation.id.to_string());
                 continue;
@@ -187,7 +187,7 @@ impl Call<'_, '_> {
             }
             match self.after_death_of_worker(delegation, lease.as_ref())? {
                 Some(delegation) => break (delegation, lease),
-                // That one has failed for good: the next one.
+                // That delegation has failed for good: try the next one.
                 None => continue,
             }
         };
@@ -199,8 +199,8 @@ impl Call<'_, '_> {
         Ok(Some((delegation, lease)))
     }
 
-    /// The worker of a delegation died. None: that was once too often, and it has failed; its
-    /// run has ended, and its item is held.
+    /// Handles the death of a delegation's worker. `None` if it died too often: the delegation has
+    /// failed, its run has ended, and its item is held.
     fn after_death_of_worker(
         &mut self,
         delegation: Delegation,
@@ -219,7 +219,8 @@ impl Call<'_, '_> {
         Ok(None)
     }
 
-    /// Reports on a delegation that is held. Where its policy says so, a proposal goes in at once.
+    /// Reports on a delegation that the caller holds. A proposal is accepted at once if the policy
+    /// says so.
     pub(crate) fn report(
         &mut self,
         named: &str,
@@ -243,7 +244,7 @@ impl Call<'_, '_> {
         Ok(delegation)
     }
 
-    /// Renews the lease on a delegation; says until when.
+    /// Renews the lease on a delegation. Returns the new end of the lease.
     pub(crate) fn renew_delegation(
         &mut self,
         named: &str,
@@ -272,7 +273,8 @@ impl Call<'_, '_> {
         Ok(delegation)
     }
 
-    /// Decides on a proposal; says what was passed over because the list says it already.
+    /// Decides on a proposal. Returns the proposed items that were skipped because the list has
+    /// them already.
     pub(crate) fn decide_proposal(
         &mut self,
         named: &str,

@@ -1,4 +1,4 @@
-//! The driver at work: what it looks at, what follows from its verdict, and the words it leaves.
+//! Runs the driver: collects its facts, carries out its verdict, and posts its message.
 
 use punchlist_core::command::StartTodo;
 use punchlist_core::conversation::{MessageKind, SYNTHETIC, Speaker};
@@ -19,16 +19,16 @@ use serde::{Deserialize, Serialize};
 use super::Call;
 use crate::Error;
 
-/// How many items that are done are shown.
+/// How many completed items the model is shown.
 const RECENT: i64 = 5;
 
-/// What the driver says, and what came of it.
+/// The driver's verdict and its effects.
 pub(crate) struct Driven {
     pub run: Run,
     pub verdict: Verdict,
-    /// The text of a continuation, as it stands in the chat; or what the person is told.
+    /// The driver's message as it was posted in the chat, such as a continuation.
     pub said: Option<String>,
-    /// Where the model is to be called: what it is shown of the lists.
+    /// If the model is to be called: what it is shown of the lists.
     pub scene: Option<Scene>,
 }
 
@@ -44,7 +44,7 @@ pub struct Scene {
 }
 
 impl Call<'_, '_> {
-    /// Asks the driver what is next, and does what it says.
+    /// Asks the driver what is next, and carries it out.
     pub(crate) fn drive(
         &mut self,
         run: Run,
@@ -89,7 +89,7 @@ impl Call<'_, '_> {
             Verdict::Stop(_) => {
                 self.after_planning(&run)?;
                 self.then(project, follow::unanswered(&run))?;
-                // Who was spoken to meanwhile need not wait any longer.
+                // A message that arrived meanwhile can be answered now, without waiting any longer.
                 let (conversation_id, role) = (run.conversation_id, run.role);
                 self.tx.hasten(&Effect::Answer { conversation_id, role })?;
             }
@@ -108,7 +108,7 @@ impl Call<'_, '_> {
     pub(crate) fn scene(&mut self, run: &Run, mut lists: Vec<Snapshot>) -> Result<Scene, Error> {
         let now = self.envelope.now;
         for list in &mut lists {
-            // What was done lately is said too, so that it is not done again (P-7).
+            // Recently completed items are shown too, so that they are not done again (P-7).
             let done = self.tx.recently_settled(list.list.id, RECENT)?;
             list.todos.extend(done.into_iter().map(|todo| (todo.id, todo)));
         }
@@ -116,7 +116,7 @@ impl Call<'_, '_> {
         Ok(Scene { context: driver::context(&lists, &run.counters, now), has_open })
     }
 
-    /// The owner of a pillar may have planned: then whoever leads the mission hears of it.
+    /// If the owner of a pillar has just planned, the lead of the mission is notified.
     fn after_planning(&mut self, run: &Run) -> Result<(), Error> {
         let Some((slug, pillar)) = follow::owned_pillar(run) else { return Ok(()) };
         let project = run.project_id;
@@ -132,8 +132,8 @@ impl Call<'_, '_> {
         self.then(project, planned(mission.conversation_id, &report))
     }
 
-    /// Starts the item that is handed out. One that this agent may not start is worked on all the
-    /// same.
+    /// Starts the item that the driver hands out. If this agent may not start it, the agent works
+    /// on it anyway.
     fn hand_out(
         &mut self,
         run: &Run,
@@ -154,7 +154,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Holds an item whose tools fail. None: it is not held.
+    /// Holds an item whose tools fail. Returns `None` if it could not be held.
     pub(super) fn hold_failed(
         &mut self,
         run: &Run,
@@ -174,7 +174,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Writes the driver's words into the chat of a run.
+    /// Posts the driver's message in the chat of a run.
     pub(super) fn say(&mut self, run: &Run, text: &str) -> Result<String, Error> {
         let text = format!("{SYNTHETIC} {text}");
         let said = (Speaker::User, MessageKind::Synthetic);
@@ -192,7 +192,7 @@ impl Call<'_, '_> {
         Ok(Work::of(&lists, self.envelope.now).next.map(|next| next.id))
     }
 
-    /// The lists that are live for a run, the most urgent first.
+    /// The lists that a run works on, most urgent first.
     pub(crate) fn lists_of(
         &mut self,
         run: &Run,

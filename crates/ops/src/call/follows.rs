@@ -1,4 +1,4 @@
-//! Doing what follows: each thing the core names, in the commit of its cause.
+//! Carries out the consequences that the core names, in the transaction of their cause.
 
 use punchlist_core::conversation::MessageKind;
 use punchlist_core::follow::Then;
@@ -8,7 +8,7 @@ use super::Call;
 use crate::Error;
 
 impl Call<'_, '_> {
-    /// Does what follows from what was just recorded, in order.
+    /// Carries out the consequences of what was just recorded, in order.
     pub(super) fn then(
         &mut self,
         project: ProjectId,

@@ -1,4 +1,5 @@
-//! The calls on gates: asked, found again and answered, with all that follows from an answer.
+//! The calls on gates: opening, finding a repeated question, answering, and the effects of an
+//! answer.
 
 use punchlist_core::follow::gate as follow;
 use punchlist_core::gate::{AnswerGate, Asked, GateState, Ground, OpenGate, Purpose, RelayAnswer};
@@ -9,11 +10,11 @@ use punchlist_store::rows::names::Named;
 use super::Call;
 use crate::Error;
 
-/// How far back a repeated question is looked for.
+/// How many earlier gates are searched for a repeated question.
 const EARLIER_MAX: i64 = 50;
 
 impl Call<'_, '_> {
-    /// Asks a person, or finds that it was asked.
+    /// Opens a gate, or finds the earlier one that asked the same.
     pub(crate) fn ask(&mut self, command: &OpenGate) -> Result<Gate, Error> {
         let project_id = self.ensure_project()?;
         let session = self.session(Lock::Row)?;
@@ -49,18 +50,18 @@ impl Call<'_, '_> {
                 self.record_gate(project_id, None, &opened)?
             }
         };
-        // What a narrowed token makes must lie within its reach, and so must what it finds.
+        // A narrowed token may create and find only what it reaches.
         self.reach_gate(&gate)?;
         Ok(gate)
     }
 
-    /// Asks a question that the user of the caller's client may answer, or takes their answer.
+    /// Opens a gate that the user of the caller's client may answer, or records their answer.
     pub(crate) fn ask_through_client(&mut self, command: &OpenGate) -> Result<Gate, Error> {
         let Some(answer) = self.envelope.context.client_answer.clone() else {
             return self.ask(command);
         };
         let looked = self.gate(&answer.gate, Lock::No)?;
-        // The issue is locked before the gate: that is the order everywhere.
+        // The issue is locked before the gate, as everywhere.
         let issue = match looked.issue_id {
             Some(id) => self.tx.issue_by_id(id, Lock::Row)?,
             None => None,
@@ -78,7 +79,7 @@ impl Call<'_, '_> {
         Ok(gate)
     }
 
-    /// The gate of an id; one that is not there is a refusal.
+    /// Finds a gate by its id. Refuses an unknown one.
     pub(crate) fn gate(&mut self, named: &str, lock: Lock) -> Result<Gate, Error> {
         let unknown = || Error::from(Refusal::UnknownGate { gate: named.to_owned() });
         let meant = self.whole_id(named, &[Named::OpenGate, Named::Gate])?;
@@ -89,14 +90,14 @@ impl Call<'_, '_> {
         Ok(gate)
     }
 
-    /// Answers a gate. A sign-off does to the checklist what it says, in the same breath.
+    /// Answers a gate. A sign-off also changes the checklist, in the same transaction.
     pub(crate) fn answer_gate(
         &mut self,
         named: &str,
         command: &AnswerGate,
         reopen: Option<&[String]>,
     ) -> Result<Gate, Error> {
-        // The issue is locked before the gate: that is the order everywhere.
+        // The issue is locked before the gate, as everywhere.
         let looked = self.gate(named, Lock::No)?;
         let issue = match looked.issue_id {
             Some(id) => self.tx.issue_by_id(id, Lock::Row)?,
@@ -131,7 +132,7 @@ impl Call<'_, '_> {
         let gate = self.record_gate(project, Some(gate), &decision)?;
         self.then(project, follow::answered(&gate))?;
         self.follow_permission(&gate)?;
-        // After it: a change of the item closes what is still asked about it.
+        // This comes last, because a change of the item closes the open questions about it.
         if let Some((todo, change)) = follow::overdue(&gate, command)? {
             let (mut list, _) = self.todo(&todo.to_string())?;
             self.decide(&mut list, change)?;

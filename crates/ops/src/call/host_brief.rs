@@ -1,4 +1,5 @@
-//! The text that a host's model gets about its work: facts, and only if there are any (P-5, P-7).
+//! The text that tells a host's model about its work. It contains only facts, and is empty if there
+//! are none (P-5, P-7).
 
 use punchlist_core::command::{ClaimTodo, HoldTodo, ListedTodo, ReplaceTodos};
 use punchlist_core::conversation::{MessageKind, Speaker};
@@ -24,7 +25,7 @@ const GATES_MAX: i64 = 20;
 const PLANS_MAX: usize = 3;
 const MESSAGES_MAX: i64 = 10;
 
-/// How many of the newest lists are looked at for plans.
+/// How many of the newest lists are searched for plans.
 const LISTS_MAX: i64 = 50;
 
 const HOW: &str =
@@ -89,7 +90,7 @@ impl Call<'_, '_> {
         Ok(render(issue, checklist.as_ref(), &gates, budget))
     }
 
-    /// The session this one was forked from, as far as the host's process tells, with its issue.
+    /// The session this one was forked from, if the host's process shows it, with its issue.
     fn forked_from(
         &mut self,
         hook: &Input,
@@ -107,13 +108,13 @@ impl Call<'_, '_> {
         Ok(None)
     }
 
-    /// What the operator said when the issue was sent to this host.
+    /// The operator's message from when the issue was sent to this host.
     fn first_message(&mut self, session: &Session) -> Result<Option<String>, Error> {
         let messages = self.tx.newest_messages(session.conversation_id, MESSAGES_MAX)?;
         Ok(messages.into_iter().find(|m| m.role == Speaker::User).map(|m| m.text))
     }
 
-    /// Where the work on the plans of this branch stands, one line each.
+    /// The status of the plans of this branch, one line each.
     fn plan_lines(&mut self) -> Result<Vec<String>, Error> {
         let Some(project) = self.project()? else { return Ok(Vec::new()) };
         let branch = self.envelope.context.branch.clone().unwrap_or_else(|| "main".to_owned());
@@ -140,7 +141,7 @@ impl Call<'_, '_> {
         Ok(lines)
     }
 
-    /// What was decided and said since the model was last told. None: nothing.
+    /// Decisions and messages since the model was last informed. `None` if there are none.
     pub(super) fn news(
         &mut self,
         session: &Session,
@@ -161,7 +162,8 @@ impl Call<'_, '_> {
         Ok((!lines.is_empty()).then(|| lines.join("\n")))
     }
 
-    /// A subagent keeps no list; its text says what its parent works on.
+    /// The text for a subagent. A subagent keeps no list, so the text says what its parent works
+    /// on.
     pub(super) fn brief_subagent(&mut self, session: &Session) -> Result<Option<String>, Error> {
         let Some(issue) = self.bound_issue(session, Lock::No)? else { return Ok(None) };
         let (number, title) = (issue.number, &issue.title);
@@ -171,7 +173,7 @@ impl Call<'_, '_> {
         )))
     }
 
-    /// Holds the item at hand until it is tried again.
+    /// Holds the current item until the time at which it is tried again.
     pub(super) fn hold_until(
         &mut self,
         run: &Run,
@@ -189,8 +191,9 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Copies the host's own list into the session's. What it says is done is a claim (P-22). A
-    /// session that works on an issue keeps the issue's checklist, which a host's list is no part of.
+    /// Copies the host's own list into the session's list. Items that the host marks as done become
+    /// claims (P-22). A session that works on an issue uses the issue's checklist, and the host's
+    /// list is not copied.
     pub(super) fn mirror(&mut self, hook: &Input, session: &Session) -> Result<Said, Error> {
         let is_off = !self.envelope.agents.keeps_session_lists();
         if is_off || session.bound_issue.is_some() {
@@ -222,7 +225,7 @@ fn forked(issue: &Issue, parent: &Session) -> String {
     )
 }
 
-/// What an item of a host's list is known by.
+/// The name of an item in a host's list.
 fn called(todo: &NativeTodo) -> Option<String> {
     let text = || todo.content.0.as_ref().map(|content| content.as_str().to_owned());
     let named = todo.id.0.clone().map(Title::into_string).or_else(text)?;
@@ -238,7 +241,7 @@ fn listed(todo: &NativeTodo) -> ListedTodo {
             Some(WrittenStatus::Pending) => Some(Status::Pending),
             Some(WrittenStatus::InProgress) => Some(Status::InProgress),
             Some(WrittenStatus::Cancelled) => Some(Status::Cancelled),
-            // Done is claimed afterwards.
+            // A completed item is claimed afterwards.
             Some(WrittenStatus::Completed) | None => None,
         },
         priority: todo.priority.map(|priority| match priority {

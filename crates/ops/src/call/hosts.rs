@@ -1,7 +1,7 @@
-//! The hooks of hosts: which session one is of, and what it is answered (ADR 0026).
+//! The hooks of hosts: finds the session of a hook, and answers it (ADR 0026).
 //!
-//! What a host's model does between a prompt and a stop is a run like any other, so a stop asks the
-//! driver. Whatever is not clear here allows the stop.
+//! The work of a host's model between a prompt and a stop is a run like any other, so the driver
+//! decides about a stop. If anything is unclear, the stop is allowed.
 
 use punchlist_core::driver::{Finish, StopReason, Trigger, Verdict, Wait, Ways};
 use punchlist_core::event::HookAnswered;
@@ -19,7 +19,7 @@ use crate::Error;
 use crate::config::Overrides;
 use crate::operations::session_hook::{Answer, Input, Output};
 
-/// What came of a hook.
+/// The answer to a hook.
 pub(super) struct Said {
     answer: Answer,
     text: Option<String>,
@@ -32,7 +32,7 @@ impl Said {
         Self { answer: Answer::Allow, text: None, reason: why.name().to_owned(), run: None }
     }
 
-    /// Text for the model, where there is some.
+    /// An answer that gives the model a text, if there is one.
     fn context(text: Option<String>, without: Why) -> Self {
         let reason = if text.is_some() { Why::Injected } else { without };
         let answer = if text.is_some() { Answer::Context } else { Answer::Allow };
@@ -41,7 +41,7 @@ impl Said {
 }
 
 impl Call<'_, '_> {
-    /// Answers a hook, and writes the answer down with its reason.
+    /// Answers a hook, and records the answer with its reason.
     pub(crate) fn answer_hook(&mut self, hook: &Input) -> Result<Output, Error> {
         let Some((session, is_adopted)) = self.session_of_hook(hook)? else {
             let reason = Why::UnknownSession.name().to_owned();
@@ -125,8 +125,8 @@ impl Call<'_, '_> {
         }
     }
 
-    /// The session a hook is of, and whether it was waiting for its host until now. None: a hook
-    /// that begins nothing names a session nobody knows.
+    /// The session of a hook, and whether the session was waiting for its host until now. `None` if
+    /// the session is unknown and the hook does not start one.
     fn session_of_hook(&mut self, hook: &Input) -> Result<Option<(Session, bool)>, Error> {
         let begins = matches!(hook.event, Happened::Start | Happened::Prompt);
         let Some(external_id) = hook.external_id.0.clone() else { return Ok(None) };
@@ -168,8 +168,8 @@ impl Call<'_, '_> {
         Ok(Some((self.start_session(new)?, false)))
     }
 
-    /// A host resumes a session that had ended: it is open again, and bound to its last issue
-    /// where nobody else has taken that.
+    /// Reopens an ended session that its host resumes. It is bound to its last issue again, unless
+    /// another session has taken that issue.
     fn reopen_session(&mut self, session: Session) -> Result<Session, Error> {
         if session.state != SessionState::Ended {
             return Ok(session);
@@ -189,7 +189,8 @@ impl Call<'_, '_> {
         }
     }
 
-    /// A known session without an issue takes the issue of the one that waits for its host.
+    /// A known session without an issue takes over the issue of the session that waits for its
+    /// host.
     fn take_waiting(&mut self, host: Host, session: Session) -> Result<(Session, bool), Error> {
         let Some(waiting) = self.tx.waiting_session(session.project_id, host)? else {
             return Ok((session, false));
@@ -207,7 +208,7 @@ impl Call<'_, '_> {
     }
 
     fn remember_processes(&mut self, hook: &Input, session: &Session) -> Result<(), Error> {
-        // A hook of a subagent may come from a process of its own.
+        // The hook of a subagent may come from another process.
         if hook.event == Happened::End {
             return Ok(());
         }
@@ -224,7 +225,7 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// A person spoke: the run that is open is reset, or a new one begins.
+    /// A person wrote a prompt: resets the open run, or begins a new one.
     fn open_turn(&mut self, hook: &Input, session: &Session) -> Result<Run, Error> {
         match self.hosted_run(session)?.filter(|run| !run.is_over()) {
             Some(run) => {
@@ -239,7 +240,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// The run of a session that its host executes: the open one, else the newest.
+    /// The run of a session that its host executes: the open run, otherwise the newest.
     fn hosted_run(&mut self, session: &Session) -> Result<Option<Run>, Error> {
         let open = self.tx.open_runs_of_session(session.id)?.into_iter().find(Run::is_hosted);
         let newest = match open {
@@ -247,7 +248,7 @@ impl Call<'_, '_> {
             None => self.tx.newest_run_in(session.conversation_id)?,
         };
         let Some(run) = newest.filter(Run::is_hosted) else { return Ok(None) };
-        // The row is locked: two deliveries of one stop are judged one after the other.
+        // The row is locked, so that two deliveries of one stop are handled one after the other.
         Ok(self.tx.run(session.project_id, run.id, Lock::Row)?.map(|(run, _)| run))
     }
 
@@ -273,8 +274,9 @@ impl Call<'_, '_> {
         self.start_run(session.conversation_id, turn, Some(session), new)
     }
 
-    /// A host is installed to be sent on, so that is the default; the agent of the host's name in
-    /// a file may say otherwise. Its own cap is never reached.
+    /// Driving is on by default, because that is why a host is installed. The agent with the host's
+    /// name in a configuration file may switch it off. Continuations stay below the host's own
+    /// limit.
     fn hosted_settings(&self, hook: &Input) -> Result<Settings, Error> {
         let name = hook.host.name();
         let agents = &self.envelope.agents;
@@ -329,7 +331,8 @@ impl Call<'_, '_> {
         record.stop = Some(Delivery { key, at: now, doubled: false });
         let run = match run {
             Some(run) if !run.is_over() => run,
-            // What only a person's word lifts is not lifted by another stop.
+            // Only a person's message lets a spent run go on, so this stop does not begin a new
+            // one.
             Some(run) if run.is_spent() => {
                 let reason = run.stop_reason.map_or("error", StopReason::code).to_owned();
                 let (answer, text) = (Answer::Allow, None);
@@ -364,8 +367,8 @@ impl Call<'_, '_> {
         Ok(Said { answer, text, reason: reason.to_owned(), run: Some(run) })
     }
 
-    /// Did the lists change since the last continuation? Then a stop that says the same as the one
-    /// before is a new one.
+    /// Did the lists change since the last continuation? If so, a stop with the same content as the
+    /// last one is a new stop and not a duplicate.
     fn has_moved(&mut self, run: Option<&Run>, session: &Session) -> Result<bool, Error> {
         let Some(run) = run.filter(|run| !run.is_over()) else { return Ok(false) };
         let lists = self.lists_of(run, Some(session), punchlist_store::Load::Open)?;
@@ -373,7 +376,7 @@ impl Call<'_, '_> {
         Ok(run.counters.seen.is_some_and(|seen| seen != work.fingerprint))
     }
 
-    /// The model's service failed: the item at hand is held for a while, and the run ends.
+    /// The model's service failed: holds the current item for a while, and ends the run.
     fn failure_of_host(&mut self, hook: &Input, session: &Session) -> Result<Said, Error> {
         let error = hook.error.0.as_ref().map_or("unknown", Title::as_str);
         let run = match self.hosted_run(session)?.filter(|run| !run.is_over()) {
@@ -406,8 +409,8 @@ impl Call<'_, '_> {
         }
     }
 
-    /// The session of the host process the caller descends from. Several of one process, none of
-    /// which the host names, are ambiguous.
+    /// The session of the host process that the caller descends from. If that process has several
+    /// sessions and the host names none of them, the call is refused as ambiguous.
     pub(super) fn session_of_process(&mut self) -> Result<Option<Session>, Error> {
         let context = &self.envelope.context;
         if context.processes.is_empty() {
@@ -445,8 +448,8 @@ const fn waits(wait: &Wait) -> StopReason {
     }
 }
 
-/// When an item is tried again after the model's service failed: overload passes soon, what a
-/// person has to put in order takes longer.
+/// When an item is tried again after the model's service failed: soon after an overload, later if a
+/// person has to fix something.
 fn retry_at(error: &str, now: Time) -> Time {
     let is_passing = matches!(
         error,

@@ -1,4 +1,4 @@
-//! The calls on issues: found by number; filed, changed, linked and closed as the core decides.
+//! The calls on issues: finding, creating, changing, linking and closing them, as the core decides.
 //!
 //! Their checklists are in `checklist`.
 
@@ -14,7 +14,7 @@ use super::Call;
 use crate::Error;
 
 impl Call<'_, '_> {
-    /// The issue of a number; one that is not there is a refusal.
+    /// Finds an issue by its number. Refuses an unknown one.
     pub fn issue(&mut self, number: i64, lock: Lock) -> Result<Issue, Error> {
         let unknown = || Error::from(Refusal::UnknownIssue { number });
         let found = match self.project()? {
@@ -34,17 +34,17 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Two issues to change. They are always locked in the order of their numbers.
+    /// Two issues for a change. They are always locked in the order of their numbers.
     pub(crate) fn two_issues(&mut self, one: i64, other: i64) -> Result<(Issue, Issue), Error> {
         self.issue(one.min(other), Lock::Row)?;
         Ok((self.issue(one, Lock::Row)?, self.issue(other, Lock::Row)?))
     }
 
-    /// Files an issue in this project, which is made on first use.
+    /// Creates an issue in this project. The project is created on first use.
     pub fn create_issue(&mut self, command: &CreateIssue) -> Result<Issue, Error> {
         self.reach_project()?;
         let project_id = self.ensure_project()?;
-        // The lock comes first: an issue filed at the same time is seen below, or its caller waits.
+        // Lock first, so that an issue created at the same time is either seen below or waits.
         let last_number = self.tx.lock_last_issue(project_id)?;
         let neighbours = if command.force_new {
             Vec::new()
@@ -56,14 +56,14 @@ impl Call<'_, '_> {
         self.record_issue(project_id, None, &decision)
     }
 
-    /// The issue as it is now, after what this call has done to it.
+    /// The issue with all changes that this call has made to it.
     pub(crate) fn reload(&mut self, issue: &Issue) -> Result<Issue, Error> {
         let number = issue.number;
         let unknown = || Error::from(Refusal::UnknownIssue { number });
         self.tx.issue_by_id(issue.id, Lock::No)?.ok_or_else(unknown)
     }
 
-    /// Moves an issue that is locked.
+    /// Changes the status of a locked issue.
     pub fn transition_issue(
         &mut self,
         issue: Issue,
@@ -83,7 +83,7 @@ impl Call<'_, '_> {
         self.record_issue(project, Some(issue), &decision)
     }
 
-    /// The open issues below this one, which closing it lists and does not touch (Q-K6).
+    /// The open children of this issue. Closing it lists them and does not change them (Q-K6).
     pub(crate) fn open_children(&mut self, issue: &Issue) -> Result<Vec<Seen>, Error> {
         let mut links = self.tx.links_of(issue.id)?;
         links.retain(|link| is_open_child(link.kind, link.outgoing, link.status));

@@ -1,4 +1,4 @@
-//! The calls on what missions are measured by.
+//! The calls on the metrics of missions.
 
 use punchlist_core::metric::{CollectMetrics, FailCollection, Metric, Reading, RecordReading};
 use punchlist_core::mission::may_view_pillar;
@@ -10,12 +10,12 @@ use super::Call;
 use crate::Error;
 
 impl Call<'_, '_> {
-    /// The mission of a slug, if the caller's token reaches anything of it.
+    /// Finds a mission by its slug, if the caller's token reaches any part of it.
     pub(crate) fn measured(&mut self, slug: &Title) -> Result<Mission, Error> {
         self.mission(slug.as_str(), Lock::No)
     }
 
-    /// Writes a reading down.
+    /// Records a reading.
     pub(crate) fn record_reading(
         &mut self,
         mission: &Mission,
@@ -29,7 +29,7 @@ impl Call<'_, '_> {
         Ok(reading)
     }
 
-    /// Has metrics read by their collectors, and says which.
+    /// Asks the collectors to read metrics. Returns which metrics.
     pub(crate) fn collect(
         &mut self,
         mission: &Mission,
@@ -48,7 +48,7 @@ impl Call<'_, '_> {
         Ok(metrics)
     }
 
-    /// Writes down that a collector failed.
+    /// Records that a collector failed.
     pub(crate) fn fail_collection(
         &mut self,
         mission: &Mission,
@@ -61,14 +61,14 @@ impl Call<'_, '_> {
         Ok(self.tx.append_all(&stamp, &mission.id.to_string(), &decision.events)?)
     }
 
-    /// May the caller look at what stands in this pillar?
+    /// May the caller see the items of this pillar?
     pub(crate) fn views_pillar(&mut self, mission: &str, pillar: &str) -> Result<(), Error> {
         may_view_pillar(&self.envelope.actor, mission, pillar)?;
         self.reach(&Place::pillar(mission, pillar))
     }
 
-    /// Does the caller's token reach the pillar of this metric? One that is not there is said
-    /// later, by the rules.
+    /// Does the caller's token reach the pillar of this metric? An unknown metric passes here, and
+    /// the rules refuse it later.
     fn reaches_metric(&mut self, mission: &Mission, slug: &str) -> Result<(), Error> {
         let Some((pillar, _)) = mission.metric(slug) else { return Ok(()) };
         self.reach_pillar(mission, &pillar.slug)

@@ -1,4 +1,5 @@
-//! The calls on missions: found by slug, with the limits and terms their lists are decided under.
+//! The calls on missions: finding them by slug, and loading the limits and terms for decisions on
+//! their lists.
 
 use punchlist_core::mission::{InitMission, Initialised, SetStanding};
 use punchlist_core::{Decision, Mission, Place, Refusal, Scope, Snapshot, Tally};
@@ -34,7 +35,7 @@ impl Counts {
 }
 
 impl Call<'_, '_> {
-    /// The mission of a slug, whole; one that is not there is a refusal that names those there are.
+    /// Finds a mission by its slug. The refusal of an unknown slug names the missions there are.
     pub(crate) fn mission(&mut self, slug: &str, lock: Lock) -> Result<Mission, Error> {
         let slug = slug.trim();
         self.reach_part_of_mission(slug)?;
@@ -51,7 +52,7 @@ impl Call<'_, '_> {
         Err(Refusal::UnknownMission { slug: slug.to_owned(), known }.into())
     }
 
-    /// Makes or updates a mission, with its chats.
+    /// Creates or updates a mission, with its chats.
     pub(crate) fn init_mission(&mut self, command: &InitMission) -> Result<Initialised, Error> {
         let project = self.ensure_project()?;
         let slug = command.spec.slug().unwrap_or_default();
@@ -67,7 +68,7 @@ impl Call<'_, '_> {
         Ok(made)
     }
 
-    /// Lets a mission, or a pillar of it, rest or go on.
+    /// Pauses or resumes a mission or one of its pillars.
     pub(crate) fn set_standing(
         &mut self,
         slug: &str,
@@ -94,22 +95,22 @@ impl Call<'_, '_> {
         state.ok_or_else(|| Error::Internal { detail: "a decision left no mission".into() })
     }
 
-    /// The list of a pillar that takes work, to change. The mission is locked: what its limits
-    /// count must not change meanwhile.
+    /// The list of a pillar that takes work, for a change. The mission is locked, so that the
+    /// counts for its limits cannot change meanwhile.
     pub(crate) fn open_pillar(&mut self, mission: &Mission, slug: &str) -> Result<Snapshot, Error> {
         let pillar = mission.takes_work(slug.trim())?;
         let (mission, pillar) = (mission.slug.clone(), pillar.slug.clone());
         self.open(Scope::Pillar { mission, pillar }, Load::Counts)
     }
 
-    /// How full the mission is for work in this pillar.
+    /// The counts that the limits of the mission and this pillar apply to.
     pub(crate) fn counts(&mut self, mission: &Mission, pillar: &str) -> Result<Counts, Error> {
         let counted = mission.counted(pillar);
         let tally = self.tx.open_tally(mission.project_id, &mission.slug, counted)?;
         Ok(Counts::new(mission, &tally))
     }
 
-    /// An item of this mission, to change.
+    /// An item of this mission, for a change.
     pub(crate) fn mission_todo(
         &mut self,
         mission: &Mission,
@@ -128,7 +129,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// May this role see missions at large? Step 3 has asked the table; here it is asked for which.
+    /// May the caller see this mission? Step 3 has checked that its role may see missions at all.
     pub(crate) fn sees_mission(&self, mission: &Mission) -> Result<(), Error> {
         Ok(mission.shows_itself_to(&self.envelope.actor)?)
     }

@@ -1,7 +1,8 @@
-//! What a caller means by a name: the whole id, or what people may say instead.
+//! Resolves the name a caller gives: a whole id, or one of the short forms for people.
 //!
-//! The order of the ways is a rule of the core (`core::naming`). Agents, and tokens that were
-//! narrowed, give ids, short or whole: candidates could tell them of things outside their reach.
+//! `core::naming` defines the order in which the forms are tried. Agents and narrowed tokens must
+//! give ids, short or whole, because a list of candidates could tell them about things outside
+//! their reach.
 
 use std::borrow::Cow;
 
@@ -12,17 +13,17 @@ use punchlist_store::rows::names::Named;
 use super::Call;
 use crate::Error;
 
-/// The length of a whole id.
+/// The length of a whole id, in characters.
 const WHOLE: usize = 26;
 
 impl Call<'_, '_> {
-    /// May this caller be brief?
+    /// May this caller use short forms?
     fn may_be_brief(&self) -> bool {
         self.precision() == Precision::Brief && !self.envelope.actor.reach.is_narrowed()
     }
 
-    /// The whole id of what a person names; what means nothing stays as it is, for the operation
-    /// to refuse.
+    /// The whole id of the thing a person names. A name that matches nothing is returned unchanged,
+    /// so that the operation refuses it.
     pub(crate) fn whole_id<'n>(
         &mut self,
         named: &'n str,
@@ -46,7 +47,8 @@ impl Call<'_, '_> {
         Ok(named.into())
     }
 
-    /// The id of the item that a person means by a short id or by words, in the whole project.
+    /// The id of the item that a person means by a short id or by words, searched in the whole
+    /// project.
     pub(super) fn todo_meant(&mut self, named: &str) -> Result<Option<String>, Error> {
         let Some(project) = self.project()? else { return Ok(None) };
         let is_brief = self.may_be_brief();

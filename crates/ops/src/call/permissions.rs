@@ -1,4 +1,5 @@
-//! The calls on permissions: asked for one call of a tool, found again, given always, taken back.
+//! The calls on permissions: asking for one tool call, finding an earlier question, permanent
+//! permissions, and revoking them.
 
 use punchlist_core::follow::gate as follow;
 use punchlist_core::gate::permission::{PermissionGround, Permitted};
@@ -9,19 +10,20 @@ use punchlist_store::rows::lists::Lock;
 use super::Call;
 use crate::Error;
 
-/// How many questions about one tool of one agent are looked at. While a permission stands no more
-/// are asked, so it is among the newest; should it not be, a person is asked once more.
+/// How many earlier questions about one tool of one agent are searched. While a permanent
+/// permission exists no further questions are asked, so it is among the newest. If it is not found,
+/// a person is asked once more.
 const EARLIER_MAX: i64 = 1000;
 
 impl Call<'_, '_> {
-    /// Asks whether a tool may be called, or finds that it was asked. Says whether the gate is one
-    /// that gives permission always.
+    /// Asks whether a tool may be called, or finds the earlier question. The flag says whether the
+    /// gate is a permanent permission.
     pub(crate) fn ask_permission(
         &mut self,
         command: &AskPermission,
     ) -> Result<(Gate, bool), Error> {
         let project_id = self.ensure_project()?;
-        // A second caller with the same question waits here, and then finds it asked.
+        // A second caller with the same question waits here, and then finds the gate of the first.
         self.tx.lock_last_issue(project_id)?;
         let session = self.session(Lock::Row)?;
         let issue = match &session {
@@ -53,7 +55,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// A permission that was given always also answers the open questions it covers.
+    /// A permanent permission also answers the open questions that it covers.
     pub(super) fn follow_permission(&mut self, gate: &Gate) -> Result<(), Error> {
         if !gate.is_standing_permission() {
             return Ok(());
@@ -71,7 +73,7 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// Takes a permission back.
+    /// Revokes a permission.
     pub(crate) fn revoke_permission(&mut self, named: &str) -> Result<Gate, Error> {
         let gate = self.gate(named, Lock::Row)?;
         let project = gate.project_id;

@@ -1,4 +1,4 @@
-//! The calls on plans: found by file and branch, with the agents that work on them.
+//! The calls on plans: finding them by file and branch, and the agents that work on them.
 
 use std::path::Path;
 
@@ -18,11 +18,11 @@ use crate::Error;
 use crate::plan_file::below_root;
 use crate::views::PlanArchived;
 
-/// The branch of a caller that is in no git folder and names no branch.
+/// The branch of a caller that is outside git and names no branch.
 pub const BRANCH: &str = "main";
 
 impl Call<'_, '_> {
-    /// The scope of a plan file, on the branch that is named, else on the caller's.
+    /// The scope of a plan file, on the named branch, otherwise on the caller's.
     pub(crate) fn plan(&self, plan_file: &Title, branch: Option<&Title>) -> Scope {
         let own = self.envelope.context.branch.as_deref().unwrap_or(BRANCH);
         let stored = below_root(self.envelope, Path::new(plan_file.as_str()));
@@ -32,7 +32,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// The same; where no branch is checked out one must be named.
+    /// Like `plan`, but if no branch is checked out, the caller must name one.
     pub(crate) fn plan_on_branch(
         &self,
         plan_file: &Title,
@@ -45,7 +45,8 @@ impl Call<'_, '_> {
         Ok(self.plan(plan_file, branch))
     }
 
-    /// Is there such a plan, archived or not? One that is on other branches is named with them.
+    /// Refuses a plan that does not exist, archived or not. The refusal names other branches that
+    /// have it.
     pub(crate) fn known_plan(&mut self, scope: &Scope) -> Result<(), Error> {
         if self.find(scope)?.is_some() {
             return Ok(());
@@ -62,8 +63,8 @@ impl Call<'_, '_> {
         Err(Refusal::PlanElsewhere { plan_file, branch, branches }.into())
     }
 
-    /// A plan to look at, whole; one that was never imported is empty, and so is one that was
-    /// archived, unless it is asked for.
+    /// A whole plan, for reading. It is empty if it was never imported, or if it is archived and
+    /// archived plans were not requested.
     pub(crate) fn whole_plan(
         &mut self,
         scope: &Scope,
@@ -78,7 +79,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Puts a plan away, and says how many of its tasks were open.
+    /// Archives a plan. Returns how many of its tasks were open.
     pub(crate) fn archive_plan(
         &mut self,
         scope: &Scope,
@@ -96,14 +97,14 @@ impl Call<'_, '_> {
         Ok(PlanArchived::of(&snapshot))
     }
 
-    /// Deletes the tasks of what was archived long ago, as far as the core decides.
+    /// Deletes the tasks of plans that were archived long ago, as the core decides.
     pub(crate) fn purge_plans(&mut self, command: PurgePlans) -> Result<Vec<PurgedPlan>, Error> {
         let now = self.envelope.now;
         let mut archived = Vec::new();
         if let Some(project) = self.project()? {
             let until = command.archived_until(now);
             for (list, tasks, last_seq) in self.tx.archived_lists(project, until)? {
-                // Nothing is named that the caller does not know.
+                // A plan that the caller does not reach must not be named.
                 if self.reach_scope(&list.scope).is_err() {
                     self.reach_project()?;
                 }
@@ -120,7 +121,7 @@ impl Call<'_, '_> {
         Ok(purged)
     }
 
-    /// Is there such an agent: registered here, configured, or the caller?
+    /// Does this agent exist: registered in this project, configured, or the caller itself?
     pub(crate) fn knows(&mut self, agent: &AgentPath) -> Result<bool, Error> {
         let envelope = self.envelope;
         if envelope.actor.agent == *agent || envelope.agents.names(agent) {
@@ -132,14 +133,14 @@ impl Call<'_, '_> {
         }
     }
 
-    /// As much of a plan as says where the work on it stands.
+    /// Loads as much of a plan as is needed to find its current task.
     pub(crate) fn standing_plan(&mut self, scope: &Scope) -> Result<Option<Snapshot>, Error> {
         let Some(snapshot) = self.look(scope, Load::Place)? else { return Ok(None) };
         let now = self.envelope.now;
         let tree = Tree::of(&snapshot);
         let current = position(&tree, now).current.map(|at| tree.branches()[at].todo);
-        // The few rows say which open task comes first. Where nobody can work on that one, another
-        // may be current, and the whole plan says which.
+        // The loaded rows show which open task comes first. If nobody can work on that one, another
+        // task may be current, and only the whole plan shows which.
         let is_chained = snapshot.todos.values().any(|todo| !todo.after.is_empty());
         if !is_chained && current.is_none_or(|todo| todo.is_actionable(now)) {
             return Ok(Some(snapshot));
@@ -147,13 +148,13 @@ impl Call<'_, '_> {
         self.look(scope, Load::All)
     }
 
-    /// The agents of this project, and who of them has gone silent.
+    /// The agents of this project, and which of them are silent.
     pub(crate) fn known_agents(&mut self) -> Result<Agents, Error> {
         let Some(project) = self.project()? else { return Ok(Agents::default()) };
         Ok(Agents::at(self.envelope.now, self.tx.agents(project)?))
     }
 
-    /// Writes an agent down, or that it is there again.
+    /// Registers an agent, or records that a known one is active again.
     pub(crate) fn register_agent(&mut self, command: &RegisterAgent) -> Result<Agent, Error> {
         self.reach_agent(&command.agent)?;
         let project = self.ensure_project()?;
@@ -162,7 +163,7 @@ impl Call<'_, '_> {
         self.record_agent(project, heard)
     }
 
-    /// Writes down what an agent says of itself.
+    /// Records the status that an agent reports.
     pub(crate) fn set_agent_status(&mut self, command: &SetAgentStatus) -> Result<Agent, Error> {
         self.reach_agent(&command.agent)?;
         let project = self.project()?;
@@ -177,8 +178,8 @@ impl Call<'_, '_> {
         Ok(agent)
     }
 
-    /// Claims the agent's open tasks where its new status says so. Tasks in plans that the
-    /// caller's token does not reach stay as they are.
+    /// Claims the agent's open tasks if its new status implies that they are done. Tasks in plans
+    /// that the caller's token does not reach are left alone.
     fn claim_tasks(&mut self, project: ProjectId, command: &SetAgentStatus) -> Result<(), Error> {
         if !command.may_claim() {
             return Ok(());
@@ -201,7 +202,7 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// The log keeps changes; a heartbeat is none.
+    /// Logs changes of an agent. A heartbeat is not a change.
     fn record_agent(
         &mut self,
         project: ProjectId,
@@ -214,7 +215,7 @@ impl Call<'_, '_> {
         Ok(agent)
     }
 
-    /// Adds what is open right below an item, where that decides.
+    /// Adds the open children of an item, if the decision depends on them.
     pub(crate) fn bring_children(
         &mut self,
         snapshot: &mut Snapshot,
@@ -227,13 +228,13 @@ impl Call<'_, '_> {
         Ok(())
     }
 
-    /// The plan a task is in, whole, and the task.
+    /// Finds a task and the whole plan it is in.
     pub(crate) fn plan_of(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
         let (snapshot, id) = self.todo(named)?;
         Ok((self.snapshot(snapshot.list, Load::All)?, id))
     }
 
-    /// The same to change: the list is locked, and looked at as it is then.
+    /// Like `plan_of`, for a change: the list is locked before it is loaded.
     pub(crate) fn lock_plan_of(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
         let (list, id) = self.find_todo(named)?;
         let (todo_id, kind) = (named.to_owned(), Some(list.kind()));

@@ -1,8 +1,8 @@
-//! Whether the caller's token reaches something: the one place that says where a thing lies and
-//! asks the core whether that is covered, for reads and writes alike.
+//! Does the caller's token reach something? This is the only file that determines the place of a
+//! thing and asks the core whether the token covers it, for reads and writes.
 //!
-//! Every function of `Call` that finds a row by an id or a name asks here before it gives the row
-//! away. Nothing is looked up for a caller that is not narrowed.
+//! Every function of `Call` that finds a row by an id or a name checks it here before it returns
+//! the row. For a token that is not narrowed, nothing is looked up.
 
 use punchlist_core::conversation::Conversation;
 use punchlist_core::{
@@ -14,8 +14,8 @@ use punchlist_store::rows::lists::{Lock, TodoKey};
 use super::Call;
 use crate::Error;
 
-/// What the caller named by an id or a number alone, and does not reach, is unknown to it: an error
-/// about its place would tell where it is.
+/// A thing that the caller named only by an id or number, and does not reach, is reported as
+/// unknown: any other error would reveal where it is.
 pub(crate) fn or_unknown<T>(
     reached: Result<T, Error>,
     unknown: impl FnOnce() -> Error,
@@ -33,18 +33,18 @@ impl Call<'_, '_> {
         covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
     }
 
-    /// Does it reach the project at large, and not only a part of it?
+    /// Does the caller's token reach the whole project, and not only a part of it?
     pub(crate) fn reach_project(&self) -> Result<(), Error> {
         self.reach(&Place::project())
     }
 
-    /// Does it reach this mission, or some pillar of it?
+    /// Does the caller's token reach this mission, or one of its pillars?
     pub(crate) fn reach_part_of_mission(&self, slug: &str) -> Result<(), Error> {
         let covered = self.envelope.actor.reach.covers_part_of(slug);
         covered.map_err(|missing| Refusal::OutOfReach { missing }.into())
     }
 
-    /// Does it reach this pillar?
+    /// Does the caller's token reach this pillar?
     pub(crate) fn reach_pillar(&self, mission: &Mission, pillar: &str) -> Result<(), Error> {
         self.reach(&Place::pillar(&mission.slug, pillar))
     }
@@ -81,13 +81,13 @@ impl Call<'_, '_> {
         self.reach_if_narrowed(|call| call.place_of_todo(todo))
     }
 
-    /// Does it reach this agent?
+    /// Does the caller's token reach this agent?
     pub(crate) fn reach_agent(&self, agent: &AgentPath) -> Result<(), Error> {
         let reached = self.envelope.actor.reaches_agent(agent);
         reached.map_err(|missing| Refusal::OutOfReach { missing }.into())
     }
 
-    /// Is what an event of the log happened to within reach?
+    /// Does the caller's token reach the subject of an event in the log?
     pub(crate) fn reaches_aggregate(&mut self, aggregate: &str) -> Result<bool, Error> {
         if !self.envelope.actor.reach.is_narrowed() {
             return Ok(true);
@@ -113,7 +113,8 @@ impl Call<'_, '_> {
         Ok(Place { number, session, ..Place::default() })
     }
 
-    /// A session lies where its issue does. One that has none yet is only its starter's.
+    /// The place of a session is its issue. A session without an issue is reached only by its
+    /// starter.
     fn place_of_session(&mut self, session: &Session) -> Result<Place, Error> {
         let number = match session.bound_issue {
             Some(id) => self.tx.issue_number(id)?,
@@ -146,7 +147,8 @@ impl Call<'_, '_> {
         self.place_on(delegation.issue_id, delegation.session_id)
     }
 
-    /// What was begun on an issue stays with it; what was not lies where its session does.
+    /// Work that began on an issue stays in that issue's place. Other work is in its session's
+    /// place.
     fn place_on(
         &mut self,
         issue: Option<IssueId>,

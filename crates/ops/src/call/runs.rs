@@ -1,8 +1,8 @@
-//! The calls on runs: beginning one, and each step of the process that executes it.
+//! The calls on runs: starting one, and each step of the process that executes it.
 //!
-//! All that a process did is written here before it acts on it. The run's row is locked before
-//! anything that it is about, so that a wake-up is seen either by the process that is about to lie
-//! down or by the next one.
+//! Every step is recorded here before the process acts on it. The run's row is locked before all
+//! other rows, so that a wake-up is seen either by the process that is about to suspend the run or
+//! by the next one.
 
 use punchlist_core::conversation::{Channel, Conversation, MessageKind, Part, SYNTHETIC, Speaker};
 use punchlist_core::driver::{Finish, Spent, Trigger, Ways, of_calls};
@@ -22,10 +22,10 @@ use crate::Error;
 use crate::config::Overrides;
 use crate::operations::run_step::{Reply, ToolResult};
 
-/// How long others leave a new run to the process that began it.
+/// How long a new run is reserved for the process that started it.
 const HELD_S: i64 = 30;
 
-/// What a run is begun with.
+/// The properties of a new run.
 #[derive(Clone, Debug)]
 pub(crate) struct NewRun {
     pub agent: AgentPath,
@@ -35,16 +35,16 @@ pub(crate) struct NewRun {
     pub settings: Settings,
     pub plan: Option<Scope>,
     pub delegation: Option<Delegation>,
-    /// How far it reaches, where that is not as far as the caller.
+    /// The reach of the run, if it is narrower than the caller's.
     pub reach: Option<Reach>,
-    /// The caller named the model.
+    /// Did the caller name the model?
     pub names_model: bool,
-    /// The caller executes it itself.
+    /// Does the caller execute the run itself?
     pub held: bool,
 }
 
 impl Call<'_, '_> {
-    /// Begins a run that answers a message.
+    /// Starts a run that answers a message.
     pub(crate) fn start_run(
         &mut self,
         conversation: ConversationId,
@@ -82,7 +82,7 @@ impl Call<'_, '_> {
         Ok(run)
     }
 
-    /// The session a run is to happen in, where the caller names one or its chat.
+    /// The session for a new run, if the caller names a session or its chat.
     pub(crate) fn session_to_run_in(&mut self) -> Result<Option<Session>, Error> {
         let context = &self.envelope.context;
         if let Some(named) = host_id("session", context.session.as_deref())? {
@@ -92,7 +92,7 @@ impl Call<'_, '_> {
             return Ok(None);
         };
         let Some(id) = ConversationId::parse(&named) else {
-            // A host's own word for it: its session carries it.
+            // The host's own id of the chat, which is also the id of its session.
             let Some(project) = self.project()? else { return Ok(None) };
             return Ok(self.tx.session(project, &named, Lock::Row)?);
         };
@@ -101,7 +101,7 @@ impl Call<'_, '_> {
         self.tx.session_of_conversation(id)?.map(Some).ok_or_else(unknown)
     }
 
-    /// A chat of its own, for work that is handed on outside any.
+    /// Creates a chat for work that is delegated outside any chat.
     pub(crate) fn open_chat(&mut self, title: &str) -> Result<Conversation, Error> {
         let project_id = self.ensure_project()?;
         let conversation = Conversation {
@@ -117,7 +117,7 @@ impl Call<'_, '_> {
         Ok(conversation)
     }
 
-    /// The run of an id; one that is not there is a refusal.
+    /// Finds a run by its id. Refuses an unknown one.
     pub(crate) fn run(&mut self, named: &str, lock: Lock) -> Result<(Run, i64), Error> {
         let unknown = || Error::from(Refusal::UnknownRun { run: named.to_owned() });
         let meant = self.whole_id(named, &[Named::Run])?;
@@ -128,15 +128,16 @@ impl Call<'_, '_> {
         Ok(found)
     }
 
-    /// The run to write to, for the process that has it and no other.
+    /// Locks a run for writing. Only the process that holds the run passes.
     pub(crate) fn run_held(&mut self, named: &str, epoch: i64) -> Result<Run, Error> {
         let (run, current) = self.run(named, Lock::Row)?;
         run.fence(epoch, current)?;
         Ok(run)
     }
 
-    /// Takes a run over. Who does it for an entry of the outbox must still hold that: whoever has the
-    /// entry now would give way to somebody that nobody replaces when it dies.
+    /// Takes a run over. A process that does this for an entry of the outbox must still hold the
+    /// entry. Otherwise it would replace the entry's new holder, and nobody would notice its own
+    /// death.
     pub(crate) fn take_run(
         &mut self,
         named: &str,
@@ -155,8 +156,8 @@ impl Call<'_, '_> {
         Ok((run, epoch))
     }
 
-    /// Gives a run that an agent queued the settings of this process, and ends one that this
-    /// process may not play.
+    /// Applies the settings of this process to a run that an agent queued. Ends a run that this
+    /// process may not execute.
     fn configure_run(&mut self, run: Run) -> Result<Run, Error> {
         let system = Actor::system();
         let executor = self.envelope.context.executor.as_ref().unwrap_or(&system);
@@ -171,8 +172,8 @@ impl Call<'_, '_> {
         }
     }
 
-    /// The process that had a run died: that is remembered, or, where it is once too often, the run
-    /// ends and the item it worked on is held.
+    /// The process of a run died: records that. If it died too often, ends the run and holds its
+    /// item.
     pub(super) fn after_death(&mut self, run: Run) -> Result<Run, Error> {
         let taken = TakeRun { after_death: true };
         let detail = match self.decided(&taken, &run, (run.project_id, &run.id))? {
@@ -205,7 +206,7 @@ impl Call<'_, '_> {
         self.record_run(run.project_id, Some(run), &decision)
     }
 
-    /// Records what came of a call. Says the item that is held now because its tools fail.
+    /// Records the result of a tool call. Returns the item that is now held because its tools fail.
     pub(crate) fn record_result(
         &mut self,
         run: Run,
@@ -231,7 +232,7 @@ impl Call<'_, '_> {
         Ok((run, held))
     }
 
-    /// A message that stands for all before it.
+    /// Records a summary that replaces all earlier messages for the model.
     pub(crate) fn record_summary(
         &mut self,
         run: Run,
@@ -247,7 +248,7 @@ impl Call<'_, '_> {
         self.record_run(run.project_id, Some(run), &decision)
     }
 
-    /// An outside tool is about to be called.
+    /// Records that an outside tool is about to be called.
     pub(crate) fn record_start(&mut self, run: Run, call_id: String) -> Result<Run, Error> {
         let command = RecordStart { call_id };
         let decision = self.decided(&command, &run, (run.project_id, &run.id))?;

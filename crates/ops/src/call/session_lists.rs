@@ -1,4 +1,5 @@
-//! The list of a session: found, kept, and handed on to the issue that is made of the session.
+//! The list of a session: finding it, keeping it, and moving it to the issue that the session is
+//! promoted to.
 
 use punchlist_core::command::{CreateTodos, HandOnTodos};
 use punchlist_core::policy::{Wip, policy};
@@ -17,12 +18,12 @@ pub(crate) fn scope_of(session: &Session) -> Scope {
 }
 
 impl Call<'_, '_> {
-    /// The list of a session to look at; one nobody has begun is none.
+    /// The list of a session, for reading; `None` if it was never started.
     pub(crate) fn session_list(&mut self, session: &Session) -> Result<Option<Snapshot>, Error> {
         self.look(&scope_of(session), Load::InView)
     }
 
-    /// The list of a session, which is locked, to change.
+    /// The list of a locked session, for a change.
     pub(crate) fn open_session_list(&mut self, session: &Session) -> Result<Snapshot, Error> {
         let issue = self.bound_issue(session, Lock::No)?;
         may_keep_list(session, issue.as_ref())
@@ -30,21 +31,21 @@ impl Call<'_, '_> {
         self.open(scope_of(session), Load::InView)
     }
 
-    /// An item to change: an open one of the caller's own session by the id it was written with, else
-    /// as everybody names it.
+    /// An item for a change. An open item of the caller's own session is found by the id it was
+    /// written with; all others by their usual names.
     pub(crate) fn todo_or_own(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
         let meant = self.own_name(named)?;
         self.todo(&meant)
     }
 
-    /// The id of an item that is named in the same way.
+    /// The id of an item, found like `todo_or_own`.
     pub(crate) fn own_or_named(&mut self, named: &str) -> Result<TodoId, Error> {
         let meant = self.own_name(named)?;
         self.todo_named(&meant)
     }
 
-    /// An item to change, with all that is shown beside it where the list is short enough to be
-    /// ordered by hand.
+    /// An item for a change. If the kind of list can be reordered by hand, all visible items are
+    /// loaded too.
     pub(crate) fn todo_among_others(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
         let meant = self.own_name(named)?;
         let (list, id) = self.find_todo(&meant)?;
@@ -56,7 +57,7 @@ impl Call<'_, '_> {
         Ok((snapshot, id))
     }
 
-    /// The whole id of an item of the caller's own session; everything else stays as it is.
+    /// The whole id of an item of the caller's own session. Any other name is returned unchanged.
     fn own_name(&mut self, named: &str) -> Result<String, Error> {
         let own = match self.own_todo(named) {
             // A caller without a session, or one that may not read its list, has no own items.
@@ -76,8 +77,8 @@ impl Call<'_, '_> {
         Ok(open.find(|todo| todo.called() == named.trim()).map(|todo| todo.id))
     }
 
-    /// Makes steps of an issue of what is open on the list of a session. Gives the issue as it
-    /// is then.
+    /// Adds the open items of a session's list to an issue as steps. Returns the changed
+    /// issue.
     pub(crate) fn hand_list_on(&mut self, session: &Session, issue: Issue) -> Result<Issue, Error> {
         let Some(mut list) = self.lock(&scope_of(session), Load::InView)? else {
             return Ok(issue);

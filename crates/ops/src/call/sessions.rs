@@ -1,4 +1,4 @@
-//! The calls on sessions: found by name, bound and let go as the core decides.
+//! The calls on sessions: finding them by name, binding and unbinding them, as the core decides.
 
 use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Part, Speaker};
 use punchlist_core::driver::Trigger;
@@ -19,7 +19,7 @@ use super::{Call, host_id};
 use crate::Error;
 use crate::catalogue::{Effect, find};
 
-/// The first message of a new session: what it works on.
+/// A new session and what it works on.
 #[derive(Clone, Debug)]
 pub(crate) struct NewSession {
     pub title: Title,
@@ -29,8 +29,8 @@ pub(crate) struct NewSession {
 }
 
 impl Call<'_, '_> {
-    /// The session the caller is in: the one it names, else the one its host runs. A folder says
-    /// nothing: several agents and people work in it.
+    /// The caller's session: the one it names, otherwise the one its host runs. The folder does not
+    /// count, because several agents and people may work in it.
     pub(crate) fn session(&mut self, lock: Lock) -> Result<Option<Session>, Error> {
         let context = &self.envelope.context;
         if let Some(named) = host_id("session", context.session.as_deref())? {
@@ -48,13 +48,13 @@ impl Call<'_, '_> {
             (Some(found), Lock::Row) => {
                 self.session_named(&found.id.to_string(), Lock::Row).map(Some)
             }
-            // One that it only happens to be near is none of its business.
+            // The caller did not name this session, so one out of its reach is ignored.
             (Some(found), Lock::No) => Ok(self.reach_session(&found).is_ok().then_some(found)),
             (None, _) => Ok(None),
         }
     }
 
-    /// The session that the host's variable names, which may be out of date.
+    /// The session that the host's environment variable names. The variable may be out of date.
     fn session_of_variable(&mut self) -> Result<Option<Session>, Error> {
         let hosted = host_id("session", self.envelope.context.host_session.as_deref())?;
         match (hosted, self.project()?) {
@@ -63,7 +63,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// The session of a server's own, made when a call first needs one.
+    /// The server's own session, created by the first write that needs one.
     fn session_of_server(&mut self) -> Result<Option<Session>, Error> {
         let Some(own) = self.envelope.context.own_session.as_deref() else { return Ok(None) };
         let known = match self.project()? {
@@ -85,7 +85,7 @@ impl Call<'_, '_> {
         self.start_session(new).map(Some)
     }
 
-    /// The session of an id, ours or its host's; one that is not there is a refusal.
+    /// Finds a session by our id or its host's id. Refuses an unknown one.
     pub(crate) fn session_named(&mut self, named: &str, lock: Lock) -> Result<Session, Error> {
         let unknown = || Error::from(Refusal::UnknownSession { session: named.to_owned() });
         let project = self.project()?.ok_or_else(unknown)?;
@@ -100,7 +100,7 @@ impl Call<'_, '_> {
         Ok(session)
     }
 
-    /// The session an input names, or else the caller's.
+    /// The session that an input names, otherwise the caller's.
     pub(crate) fn session_or_own(
         &mut self,
         named: Option<&str>,
@@ -114,7 +114,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// A new session with a chat of its own.
+    /// Creates a session with its own chat.
     pub(crate) fn start_session(&mut self, new: NewSession) -> Result<Session, Error> {
         let project_id = self.ensure_project()?;
         let now = self.envelope.now;
@@ -135,7 +135,7 @@ impl Call<'_, '_> {
         self.record_session(project_id, None, &decision)
     }
 
-    /// Points a session to an issue, which is locked: the pointer, the assignment, nothing else.
+    /// Binds a session to a locked issue: sets the pointer and the assignment, nothing else.
     pub(crate) fn bind_session(
         &mut self,
         session: Session,
@@ -164,14 +164,14 @@ impl Call<'_, '_> {
         Ok((session, issue))
     }
 
-    /// May an issue be made of what this session is about?
+    /// May this session be promoted to an issue?
     pub(crate) fn may_promote(&mut self, session: &Session) -> Result<(), Error> {
         let issue = self.bound_issue(session, Lock::No)?;
         let of = (session.project_id, &session.id as _);
         self.decided(&PromoteSession, (session, issue.as_ref()), of)
     }
 
-    /// Lets a session go of its issue.
+    /// Unbinds a session from its issue.
     pub(crate) fn unbind_session(&mut self, session: Session) -> Result<Session, Error> {
         let issue = self.bound_issue(&session, Lock::Row)?;
         let of = (session.project_id, &session.id as _);
@@ -203,7 +203,7 @@ impl Call<'_, '_> {
         self.record_session(session.project_id, Some(session), decision)
     }
 
-    /// Takes the assignment away, if it is still this session's (Q-K5).
+    /// Removes the assignment of an issue, if it is still assigned to this session (Q-K5).
     fn leave_issue(&mut self, session: &Session, issue: Issue) -> Result<(), Error> {
         let Some(command) = AssignIssue::away_from(session.id, &issue) else { return Ok(()) };
         let project = issue.project_id;
@@ -211,7 +211,7 @@ impl Call<'_, '_> {
         self.record_issue(project, Some(issue), &decision).map(|_| ())
     }
 
-    /// The issue a session points to.
+    /// The issue that a session is bound to.
     pub(crate) fn bound_issue(
         &mut self,
         session: &Session,
@@ -223,7 +223,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Writes a message into a chat.
+    /// Posts a message in a chat, as the caller.
     pub(crate) fn post(
         &mut self,
         project: ProjectId,
@@ -235,7 +235,7 @@ impl Call<'_, '_> {
         self.post_as(author, project, conversation_id, (role, kind), text, None)
     }
 
-    /// The same for what somebody else said, in a run or not.
+    /// Like `post`, for another author; the message may be part of a run.
     pub(crate) fn post_as(
         &mut self,
         author: String,
@@ -249,7 +249,7 @@ impl Call<'_, '_> {
             Some((run_id, part)) => (Some(run_id), part),
             None => (None, None),
         };
-        // PostgreSQL keeps every character but this one, and a model may say anything.
+        // PostgreSQL cannot store this character, and a model may send any text.
         let text = if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text };
         let message = Message {
             id: MessageId::from(self.ids.ulid()),
@@ -268,7 +268,7 @@ impl Call<'_, '_> {
         Ok(message)
     }
 
-    /// Keeps a session from going on by itself.
+    /// Pauses a session: its runs do not continue by themselves.
     pub(crate) fn pause_session(
         &mut self,
         session: Session,
@@ -279,7 +279,7 @@ impl Call<'_, '_> {
         self.record_session(project, Some(session), &decision)
     }
 
-    /// Lets a session go on, with what waits in it.
+    /// Resumes a session and the runs that wait in it.
     pub(crate) fn resume_session(&mut self, session: Session) -> Result<Session, Error> {
         let project = session.project_id;
         let decision = self.decided(&ResumeSession, &session, (project, &session.id))?;

@@ -1,4 +1,4 @@
-//! What wakes runs and what ends them: each in the commit of its cause.
+//! Wakes and cancels runs, in the transaction of the cause.
 
 use punchlist_core::conversation::{Conversation, instructs};
 use punchlist_core::driver::Trigger;
@@ -11,8 +11,7 @@ use super::Call;
 use crate::Error;
 
 impl Call<'_, '_> {
-    /// Wakes a run that waits; tells it what happened, where there is something to tell. False: it
-    /// is over, and hears nothing any more.
+    /// Wakes a waiting run, with a message if there is one. Returns false if the run has ended.
     pub(crate) fn wake_run(
         &mut self,
         project: ProjectId,
@@ -34,7 +33,7 @@ impl Call<'_, '_> {
         Ok(true)
     }
 
-    /// Asks a run to end, with all that it handed on.
+    /// Cancels a run, with everything it delegated.
     pub(crate) fn cancel_run(&mut self, named: &str, reason: &str) -> Result<Run, Error> {
         let actor = self.envelope.actor.clone();
         self.cancel_run_as(&actor, named, reason)
@@ -58,7 +57,7 @@ impl Call<'_, '_> {
         Ok(run)
     }
 
-    /// Does a process go on with it at this moment?
+    /// Is a process executing this run right now?
     pub(crate) fn is_executed(&mut self, run: &Run) -> Result<bool, Error> {
         let Some(id) = run.delegation_id else { return Ok(self.tx.is_driven(run.id)?) };
         let clock = self.tx.clock()?;
@@ -67,14 +66,14 @@ impl Call<'_, '_> {
         Ok(lease.is_some_and(|lease| lease.held_by(clock).is_some()))
     }
 
-    /// Somebody spoke in a chat: a run that waits there hears it, else the agent that is spoken to
-    /// answers. What agents say to each other in a chat is heard by who reads it.
+    /// Handles a message in a chat: wakes the run that waits there, otherwise the addressed agent
+    /// answers. Messages between agents wake nobody; an agent sees them when it reads the chat.
     pub(crate) fn hear(&mut self, conversation: &Conversation) -> Result<(), Error> {
         if !instructs(&self.envelope.actor) {
             return Ok(());
         }
         let spoken_to = self.tx.newest_run_as(conversation.id, conversation.addressee())?;
-        // It may end at this very moment.
+        // The run may be ending right now.
         let is_heard = match spoken_to.filter(|run| !run.is_over()) {
             Some(run) => self.wake_run(run.project_id, run.id, Trigger::UserMessage, None)?,
             None => false,
@@ -82,14 +81,14 @@ impl Call<'_, '_> {
         if is_heard { Ok(()) } else { self.call_upon(conversation) }
     }
 
-    /// Lets the agent that is spoken to in a chat answer, once for all that waits there.
+    /// Makes the agent that a chat addresses answer, once for all waiting messages.
     pub(crate) fn call_upon(&mut self, conversation: &Conversation) -> Result<(), Error> {
-        // A host's model answers in its host, where it hears of it at the next hook.
+        // A host's model gets the message from its host, at the next hook.
         let session = self.tx.session_of_conversation(conversation.id)?;
         if session.is_some_and(|session| session.host.is_some()) {
             return Ok(());
         }
-        // An agent that is at work there may be past the point where it looks at the chat.
+        // An agent that works in this chat may already have read it for the last time.
         let (conversation_id, role) = (conversation.id, conversation.addressee());
         if let Some(run) = self.tx.newest_run_as(conversation_id, role)?
             && run.state == RunState::Running

@@ -141,9 +141,9 @@ impl AgentConfig {
         self.tools.as_ref().is_none_or(|tools| tools.iter().any(may))
     }
 
-    /// This table of a project's file, for an agent that the user's file configures, too. An agent can
-    /// edit a project's file, so it only restricts further: it lifts no limit, adds no tool and
-    /// inherits no role above root. What the user's file leaves open the project's file may set.
+    /// Merges this table of a project's file with the user's table for the same agent. An agent can
+    /// edit a project's file, so it may only restrict: it lifts no limit, adds no tool and inherits
+    /// no role above root. It may set what the user's file leaves open.
     pub(super) fn within(self, user: &Self) -> Self {
         fn lower<T: Ord>(own: Option<T>, user: Option<T>) -> Option<T> {
             match (own, user) {
@@ -269,7 +269,7 @@ impl Roster {
         self.elsewhere = Some((project.to_owned(), user));
     }
 
-    /// The agents that count in a project: a project's file counts only in its own.
+    /// The agents that apply in a project: a project's file applies only in that project.
     #[must_use]
     pub fn in_project(self: &Arc<Self>, project: &str) -> Arc<Self> {
         match &self.elsewhere {

@@ -292,7 +292,7 @@ fn a_subagent_cannot_list_the_tools_of_a_root() {
         }
     }
     assert!(project(&format!("{primary}[agents.coder]\ntools = [\"read\"]")).is_ok());
-    // Together: one file says who is a subagent, the other which tools it has.
+    // Across both files: one lists the subagent, the other lists its tools.
     let user = of("[agents.coder]\ntools = [\"todo\"]", Origin::User).unwrap();
     let both =
         user.read("[agents.primary]\nsubagents = [\"coder\"]", Origin::Project, Path::new("."));
@@ -301,7 +301,7 @@ fn a_subagent_cannot_list_the_tools_of_a_root() {
 
 /// K-22, P-21: an agent cannot list an operation that its role may never call.
 #[test]
-fn an_agent_cannot_list_what_its_role_never_may() {
+fn an_agent_cannot_list_an_operation_that_its_role_may_never_call() {
     for (text, may) in [
         ("[agents.a]\ntools = [\"gate_answer\"]", false),
         ("[agents.a]\ntools = [\"mission_todo_complete\"]", false),
@@ -366,7 +366,8 @@ fn a_project_file_does_not_inherit_grants() {
     assert_eq!(both.unwrap().agents.get("a").unwrap().role, None);
 }
 
-/// An agent can edit a project's file: it sets what the user left open, and only restricts the rest.
+/// An agent can edit a project's file, so the file may set what the user left open, and only
+/// restrict the rest.
 #[test]
 fn a_project_file_lifts_no_limit_of_the_user() {
     let user = "[agents.a]\nmodel = \"ollama:x\"\nrole = \"worker\"\ntools = [\"plan\", \"mcp__*\"]\n\

@@ -1,7 +1,7 @@
-//! Input fields with a spelling of their own: page sizes, times, spans, deadlines, agents, items.
+//! Input fields with a syntax of their own: page sizes, times, spans, deadlines, agents, items.
 //!
-//! Each is parsed once, when the input is read, so that no handler parses a text. What does not
-//! parse is a `bad_value` that says how it is spelled (`request::parse`).
+//! Each is parsed once, when the input is read, so that no handler parses a text. A value that does
+//! not parse is refused with `bad_value` and its correct spelling (`request::parse`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -79,7 +79,7 @@ spelled! {
         { "type": "string", "minLength": 1 };
 }
 
-/// A point in the past.
+/// A point in the past, absolute or relative to now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Past {
     Ago(Span),
@@ -94,7 +94,7 @@ impl Past {
         Span::parse(text).map(Self::Ago).or_else(|| Time::parse(text).map(Self::At))
     }
 
-    /// The time that is meant.
+    /// The point as a time.
     #[must_use]
     pub fn before(self, now: Time) -> Time {
         match self {
@@ -124,7 +124,7 @@ impl Limit {
     /// The largest page.
     pub const MAX: Self = Self(1000);
 
-    /// This size, within what a page may have.
+    /// The requested size, limited to the allowed range.
     #[must_use]
     pub fn of(wanted: i64) -> Self {
         Self(wanted.clamp(1, Self::MAX.0))

@@ -167,8 +167,8 @@ fn completions(
         Ok(())
     })?;
     found.retain(|done| call.reach_todo(done.todo_id).is_ok());
-    // Events say who created an item and rows say when, so the log is read only from the oldest
-    // item on.
+    // Rows have the time at which an item was created; only events have its creator. So the log is
+    // read from the creation of the oldest item on.
     let mut oldest = None;
     for done in &mut found {
         if let Some(brief) = call.tx().brief(done.todo_id)? {

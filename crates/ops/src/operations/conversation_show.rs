@@ -39,7 +39,7 @@ pub struct Output {
     pub messages: Vec<MessageView>,
 }
 
-/// Access says which roles have chats at all; the handler checks the single chat.
+/// The access table says which roles may read chats at all; the handler checks the single chat.
 
 #[derive(Debug)]
 pub struct ConversationShow;

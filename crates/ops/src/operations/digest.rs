@@ -153,7 +153,7 @@ impl Define for Digest {
     }
 }
 
-/// One deed: its kind, its item, its text, and its time with whether the clock was overridden.
+/// One deed: its kind, its item, its text, its time, and whether the clock was overridden.
 type Done = (Kind, TodoId, Option<String>, (Time, bool));
 
 #[derive(Default)]

@@ -177,7 +177,7 @@ pub(crate) fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
     })
 }
 
-/// What the ids in events are called.
+/// The names of the things whose ids are in the events.
 fn names(
     call: &mut Call<'_, '_>,
     project: ProjectId,

@@ -1,6 +1,6 @@
 //! `issue`: the issue tracker for agents, one tool with an action (K-59).
 //!
-//! It adds and never rewrites (K-55): each action calls the operation with that name.
+//! It only adds and never rewrites (K-55): each action calls the operation with that name.
 
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};

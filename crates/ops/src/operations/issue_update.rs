@@ -1,4 +1,4 @@
-//! `issue_update`: the operator changes what an issue says about itself.
+//! `issue_update`: the operator changes the fields of an issue.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::issue::{LABELS_MAX, UpdateIssue};
@@ -47,7 +47,7 @@ pub struct Input {
     pub expected_revision: Option<i64>,
 }
 
-/// A field that may be null: absent and null differ.
+/// Keeps null apart from an absent field: null clears it.
 fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Title>>, D::Error> {
     Option::<Title>::deserialize(deserializer).map(Some)
 }

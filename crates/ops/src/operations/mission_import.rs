@@ -219,7 +219,7 @@ fn import(call: &mut Call<'_, '_>, old: &OldMission, accept: bool) -> Result<Imp
     })
 }
 
-/// The limits that are exceeded now, for the mission or for each pillar, as each limit is counted.
+/// The limits that are exceeded now, each counted for the mission or per pillar as it is defined.
 fn over(call: &mut Call<'_, '_>, mission: &Mission) -> Result<Vec<String>, Error> {
     let mut said = Vec::new();
     let mut seen = Vec::new();

@@ -167,8 +167,8 @@ const COMPLETED_MAX: i64 = 1_000;
 /// How many messages of a pillar's chat are searched for the prompts of its cycles.
 const MESSAGES: i64 = 200;
 
-/// The last cycles. Each posts a prompt in the chats of the pillars; what was completed is counted
-/// from one to the next.
+/// The last cycles. Each one posts a prompt in the chats of the pillars. The completed todos of a
+/// cycle are those between its prompt and the next.
 fn cycles(call: &mut Call<'_, '_>, mission: &Mission) -> Result<Vec<CycleView>, Error> {
     let mut times: Vec<Time> = mission.last_cycle_at.into_iter().collect();
     if let Some(pillar) = mission.pillars.iter().find(|one| one.status != Standing::Archived) {

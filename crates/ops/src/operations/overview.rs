@@ -1,4 +1,4 @@
-//! `overview`: how much waits in which project, for what leads people through the pages.
+//! `overview`: how much waits in which project, for the navigation of the pages.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::views::home::sees;
 
-/// Counts go no further than this, so that they cost the same at any size.
+/// Counting stops here, so that the cost does not depend on the size of the store.
 pub const COUNTED_MAX: i64 = 1_000;
 
 /// Count what waits for a person in every project you reach, and the open issues of this one.
@@ -73,7 +73,7 @@ impl Define for Overview {
         };
         for (id, name) in call.tx().project_names()? {
             let is_current = name == envelope.project;
-            // A narrowed token learns of no project but the caller's.
+            // A narrowed token sees only the caller's project.
             let is_reached = match reach.is_narrowed() {
                 true => is_current,
                 false => reach.covers_project(&name).is_ok(),

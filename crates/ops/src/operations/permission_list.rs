@@ -1,4 +1,4 @@
-//! `permission_list`: the permissions that were given always.
+//! `permission_list`: the permanent permissions.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, GateState};
@@ -97,7 +97,7 @@ impl Define for PermissionList {
             gate.is_standing_permission()
                 && input.tool.0.as_ref().is_none_or(|tool| tool.as_str() == gate.text)
         };
-        // Most permissions were given once only: skip them until a page is full.
+        // Most permissions are for one call only: skip them until the page is full.
         let mut found: Vec<Gate> = Vec::new();
         while found.len() <= usize::try_from(limit.get()).unwrap_or(usize::MAX) {
             let read = call.tx().gates(project, &wanted, limit.and_one())?;

@@ -1,4 +1,4 @@
-//! `permission_revoke`: the operator is asked again from now on.
+//! `permission_revoke`: revoke a permanent permission, so that the operator is asked again.
 
 use punchlist_core::authority::{Action, Subject};
 use schemars::JsonSchema;

@@ -47,7 +47,7 @@ impl Define for ProjectList {
         let mut names: Vec<String> =
             call.tx().places()?.into_iter().map(|(name, _)| name).collect();
         names.retain(|name| match reach.is_narrowed() {
-            // A narrowed token learns of no project but the caller's.
+            // A narrowed token sees only the caller's project.
             true => *name == envelope.project,
             false => reach.covers_project(name).is_ok(),
         });

@@ -136,7 +136,8 @@ impl Define for RunStart {
         let conversation = session.conversation_id;
         let going = call.tx().newest_run_in(conversation)?.filter(|run| !run.is_over());
         if let Some(run) = going.as_ref().filter(|run| run.state == RunState::Running) {
-            // Also a run whose process died: the process that takes it over continues it.
+            // This includes a run whose process died: the process that takes it over will continue
+            // it.
             let agent = run.agent.clone();
             return Err(Refusal::AgentAtWork { conversation, agent }.into());
         }
@@ -160,7 +161,7 @@ impl Define for RunStart {
         let said = (Speaker::User, MessageKind::Text);
         let text = input.prompt.as_str().to_owned();
         let message = call.post(session.project_id, conversation, said, text)?;
-        // It also reaches its session, which its starter reaches.
+        // The run also reaches its session, because the actor who started it does.
         let mut reach = call.envelope().actor.reach.clone();
         if reach.is_narrowed() && reach.session.is_none() {
             reach.session = Some(session.id.to_string());

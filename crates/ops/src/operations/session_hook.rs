@@ -1,4 +1,4 @@
-//! `session_hook`: a hook of a host, in our words, and what the host is to do.
+//! `session_hook`: a hook of a host, translated to our terms, and our answer to the host.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::host::{Happened, Host, Source};

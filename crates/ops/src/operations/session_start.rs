@@ -49,7 +49,7 @@ impl Define for SessionStart {
             && let Some(project) = call.project()?
             && let Some(session) = call.tx().session(project, known.as_str(), Lock::No)?
         {
-            // In the caller's own words.
+            // The error repeats the host's id, so that it reveals nothing else about the session.
             let missing = format!("session `{}`", known.as_str());
             or_unknown(call.reach_session(&session), || Refusal::OutOfReach { missing }.into())?;
             return OneSession::of(call, session);

@@ -1,4 +1,4 @@
-//! `sign_in_link`: a link that signs the operator's browser in to the pages, once.
+//! `sign_in_link`: a link that signs the operator's browser in to the pages. It works once.
 
 use punchlist_core::Time;
 use punchlist_core::authority::{Action, Subject};
@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::sign_in::{LINK_S, new_link};
 use crate::{Error, Proof};
 
-/// How many servers are named.
+/// How many servers are listed at most.
 const SERVERS_MAX: i64 = 10;
 
 /// Make a link that signs a browser in to the pages. It works once, for five minutes.
@@ -31,7 +31,7 @@ pub struct Output {
     pub expires_at: Time,
 }
 
-/// The link at a server.
+/// The address of the link on a server.
 #[must_use]
 pub fn link(server: &str, code: &str) -> String {
     format!("{}/sign-in?code={code}", server.trim_end_matches('/'))

@@ -1,4 +1,4 @@
-//! `todo_move`: give an item another place in its list.
+//! `todo_move`: move an item to another position in its list.
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::MoveTodo;

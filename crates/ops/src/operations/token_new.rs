@@ -89,7 +89,8 @@ impl Define for TokenNew {
     type Output = Output;
 
     fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
-        // The first operator's token is made on the machine of the store, never over HTTP.
+        // The first operator's token can be created only on the machine of the store, never over
+        // HTTP.
         let is_local = !envelope.proof.is_token() && envelope.proof != Proof::Http;
         let first = is_local && makes_operator(input.role);
         if !may_any(envelope.actor.role, Subject::Token, Action::Create) && !first {

@@ -1,4 +1,4 @@
-//! What matters in a project now: what waits for a person, what runs, and what failed.
+//! The current work of a project: what waits for a person, what runs, and what failed.
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::driver::StopReason;
@@ -20,10 +20,10 @@ use crate::views::todo::HoldView;
 /// How many of each kind are shown.
 const SHOWN: i64 = 10;
 
-/// How many ended runs are looked at for those that failed.
+/// How many ended runs are searched for failures.
 const RUNS_LOOKED_AT: i64 = 30;
 
-/// How long a failure is worth showing.
+/// How many days a failure is shown.
 const FAILURE_DAYS: i64 = 7;
 
 /// A question that waits for a person.
@@ -69,7 +69,7 @@ pub struct HeldRow {
     pub number: Option<i64>,
 }
 
-/// What is on hold, the newest first.
+/// The items on hold, newest first.
 pub(crate) fn held(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<HeldRow>, Error> {
     let (mut rows, now) = (Vec::new(), call.envelope().now);
     for item in call.tx().held(project, SHOWN)? {
@@ -109,12 +109,12 @@ pub enum FailedKind {
     Delegation,
 }
 
-/// May the caller look at this kind of thing at all?
+/// May the caller's role see this kind of thing at all?
 pub(crate) fn sees(call: &Call<'_, '_>, subject: Subject) -> bool {
     Access::On(subject, Action::View).allows(call.envelope().actor.role)
 }
 
-/// The open gates, the oldest first.
+/// The open gates, oldest first.
 pub(crate) fn waiting(
     call: &mut Call<'_, '_>,
     project: ProjectId,
@@ -145,7 +145,7 @@ pub(crate) fn waiting(
     Ok(rows)
 }
 
-/// Runs that have not ended, the newest first.
+/// The runs that have not ended, newest first.
 pub(crate) fn running(
     call: &mut Call<'_, '_>,
     project: ProjectId,
@@ -186,7 +186,7 @@ fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> 
     })
 }
 
-/// What failed in the last days, the newest first.
+/// The failures of the last days, newest first.
 pub(crate) fn failed(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<FailedRow>, Error> {
     let mut rows = Vec::new();
     let since = call.envelope().now.plus_seconds(-FAILURE_DAYS * 86_400);

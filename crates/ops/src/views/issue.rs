@@ -71,7 +71,7 @@ impl From<IssueCounts> for ProgressView {
 }
 
 impl IssueView {
-    /// Issues with how far each is.
+    /// Issues, each with its progress.
     pub(crate) fn listed(
         call: &mut Call<'_, '_>,
         project: ProjectId,
@@ -81,7 +81,8 @@ impl IssueView {
         let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else {
             return Ok(Vec::new());
         };
-        // Where the numbers are far apart, each is counted by itself: what is between costs nothing.
+        // If the numbers are far apart, each issue is counted separately, so that the issues in
+        // between cost nothing.
         let span = usize::try_from(last - first).unwrap_or(usize::MAX);
         let counts = match span <= issues.len().saturating_mul(4) {
             true => call.tx().issue_counts(project, (first, last))?,
@@ -103,7 +104,7 @@ impl IssueView {
     }
 }
 
-/// The agent whose session has an issue.
+/// The agent whose session an issue is assigned to.
 pub(crate) fn worker(call: &mut Call<'_, '_>, issue: &Issue) -> Result<Option<String>, Error> {
     let session = issue.assignment.as_deref().and_then(|one| one.strip_prefix("session:"));
     let Some(id) = session.and_then(SessionId::parse) else { return Ok(None) };

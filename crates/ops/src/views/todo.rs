@@ -123,7 +123,7 @@ pub struct LeaseView {
 }
 
 impl LeaseView {
-    /// `None` where nobody holds it.
+    /// `None` if nobody holds it.
     #[must_use]
     pub fn of(lease: Lease) -> Option<Self> {
         Some(Self { holder: lease.holder?, until: lease.until })

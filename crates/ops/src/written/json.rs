@@ -1,5 +1,5 @@
-//! JSON with the offset of every field. serde_json parses it; a second pass over the valid text
-//! only records where fields start, and that no field occurs twice.
+//! JSON with the offset of every field. serde_json parses the text; a second pass over the valid
+//! text only records where fields start, and refuses a field that occurs twice.
 
 use std::collections::BTreeMap;
 

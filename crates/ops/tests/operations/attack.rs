@@ -13,14 +13,15 @@ use serde_json::{Value, json};
 
 use crate::every_operation::{caller, working_input};
 
-/// Operations that answer a token that reaches nothing here, and what their answer may contain.
+/// Operations that answer even if the token reaches nothing in this world, and what their answer
+/// may contain.
 const HARMLESS: &[(&str, Shows)] = &[
     ("authority_show", Shows::NothingOfTheStore),
     ("project_export", Shows::NothingOfTheStore),
     // The name of the project it is in.
     ("project_list", Shows::ItsOwn),
     ("overview", Shows::ItsOwn),
-    // A link for a browser that reaches no further than its caller.
+    // A link for a browser whose reach is that of the caller.
     ("sign_in_link", Shows::ItsOwn),
     ("plan_list", Shows::EmptyLists),
     ("status", Shows::EmptyLists),
@@ -69,7 +70,7 @@ enum Shows {
     ItsOwn,
 }
 
-/// The reaches of the tokens: none contains anything that a working input names.
+/// The reaches of the tokens. None covers anything that a working input names.
 pub(crate) fn elsewhere() -> Vec<Reach> {
     let text = |text: &str| Some(text.to_owned());
     let none = Reach::default();
@@ -161,8 +162,8 @@ fn no_role_gets_around_the_table_or_its_reach(backend: Backend) {
     assert_eq!(faults, Vec::<String>::new());
 }
 
-/// With a token of the right role that is not narrowed, the caller gets an answer. So the test
-/// above is refused because of the token and not because of the input.
+/// Callers with the right role and a token that is not narrowed get an answer. So the refusals in
+/// the test above are caused by the token and not by the input.
 #[test]
 fn the_attacked_inputs_work_for_permitted_callers() {
     for operation in CATALOGUE {

@@ -1,5 +1,5 @@
-//! The attacks of `attack` over HTTP: real tokens, a real server, and the client that remote stores
-//! use, or messages to `/mcp`. The answers are held to the same table.
+//! The attacks of `attack` over HTTP: real tokens, a real server, and the client for remote stores
+//! or messages to `/mcp`. The expected answers are the same.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -20,7 +20,7 @@ use sha2::{Digest, Sha256};
 use crate::attack::{Answer, changes, elsewhere, fault, outsider};
 use crate::every_operation::{caller, working_input};
 
-/// A token in the store, for whoever an envelope is about; gives its id and its secret.
+/// Creates a token in the store for the actor of this envelope. Returns its id and its secret.
 fn token_for(world: &World, envelope: &Envelope, number: u128) -> (TokenId, String) {
     let secret = format!("punch_{number:064x}");
     let digest: String =
@@ -46,10 +46,10 @@ fn fixed() -> Time {
     Time::parse("2026-11-15T08:00:00Z").unwrap()
 }
 
-/// How a call reaches the server: its address, the token, the envelope, the operation, the input.
+/// A way to call the server. Parameters: address, token, envelope, operation, input.
 type Way = fn(&str, &str, &Envelope, &'static Operation, &Value) -> Answer;
 
-/// As a command line with a remote store calls.
+/// Calls like a command line with a remote store.
 fn by_remote(
     url: &str,
     secret: &str,
@@ -62,7 +62,7 @@ fn by_remote(
     Ops::over(Box::new(client)).call(operation, envelope, input.clone())
 }
 
-/// As a host of agents calls. A tool is called by its name, whether it is listed or not.
+/// Calls like a host of agents. A tool can be called by its name even if it is not listed.
 fn by_mcp(
     url: &str,
     secret: &str,
@@ -131,7 +131,7 @@ fn no_token_gets_around_the_table(backend: Backend, reaches: usize, way: Way) {
                 number += 1;
                 let (id, secret) = token_for(&world, &envelope, number);
                 let answer = way(&url, &secret, &envelope, operation, &input);
-                // A token sees itself, which is there in this world.
+                // Every token sees itself, and in this world the tokens are in the store.
                 if operation.effect != Effect::Pure && operation.name != "token_list" {
                     faults.extend(fault(operation, role, &reach, &answer));
                 }
@@ -165,7 +165,7 @@ mod sqlite {
     }
 }
 
-/// What a reach covers is decided above the database; one of them shows that it is asked.
+/// The code above the database decides what a reach covers, so one reach is enough here.
 mod postgres {
     use punchlist_testkit::Backend::Postgres;
 

@@ -23,7 +23,7 @@ fn numbers(world: &World, count: usize) -> Vec<i64> {
     log.iter().map(|event| event["seq"].as_i64().unwrap()).collect()
 }
 
-/// Deletes events, which no operation does yet: it simulates a cut log or an older one.
+/// Deletes events, as if the log had been cut or restored. No operation does this.
 fn cut(world: &World, statement: &'static Sql, seq: i64) {
     let store = world.ops.store().unwrap();
     let gone = store.write(move |tx| tx.execute(statement, &[seq.into()])).unwrap();
@@ -56,7 +56,7 @@ fn a_number_that_no_event_has_is_refused(backend: Backend) {
     for start in [0, -7] {
         assert_eq!(read_after(&world, start), Ok(log.clone()));
     }
-    // A worker learns only where its own events end.
+    // A worker sees only the end of its own events.
     let worker = world.envelope(Role::Worker);
     let input = json!({ "after": log[4] + 1 });
     let error = world.call_in(&worker, "event_list", input).unwrap_err();

@@ -217,7 +217,7 @@ fn work_is_taken_by_lease_and_reported_once(backend: Backend) {
 }
 
 /// M-58, M-59: the seed's fields, with its defaults. The caller field of the input is ignored.
-fn an_order_has_the_designs_fields(backend: Backend) {
+fn an_order_has_the_fields_of_the_design(backend: Backend) {
     let world = World::new(backend);
     let me = world.envelope(Role::Root);
     for (more, mode) in [
@@ -243,7 +243,7 @@ fn an_order_has_the_designs_fields(backend: Backend) {
 }
 
 on_every_store!(
-    an_order_has_the_designs_fields,
+    an_order_has_the_fields_of_the_design,
     a_failed_delegation_holds_its_item,
     the_root_decides_on_a_workers_proposal,
     a_proposal_under_the_auto_policy_is_stored_at_once,

@@ -210,7 +210,7 @@ fn every_example_is_accepted_and_its_answer_fits_the_output_schema() {
 }
 
 #[test]
-fn every_operation_says_what_it_does_and_so_does_every_field() {
+fn every_operation_and_every_field_has_a_description() {
     fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
         for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
             let path = format!("{path}.{name}");
@@ -230,8 +230,8 @@ fn every_operation_says_what_it_does_and_so_does_every_field() {
     }
 }
 
-/// P-6: the schemas that hosts show to models stay short. The one format they have is that of a
-/// time, which the contract asks for; clients warn about formats of numbers.
+/// P-6: the schemas that hosts show to models stay short. They have no number formats, because
+/// clients warn about them; only the format of times remains, which the contract asks for.
 #[test]
 fn schemas_are_plain_and_small() {
     for operation in CATALOGUE {
@@ -241,7 +241,7 @@ fn schemas_are_plain_and_small() {
             assert!(!schema.contains(unwanted), "{}: {unwanted} in {schema}", operation.name);
         }
         if operation.surfaces.profiles.is_empty() {
-            // No host shows it to a model.
+            // No host shows this operation to a model.
             continue;
         }
         let cost = (operation.name.len() + operation.description().len() + schema.len()) / 4;
@@ -293,7 +293,7 @@ fn context_fields_of_a_model_are_dropped_everywhere() {
 }
 
 #[test]
-fn a_read_appends_nothing_and_a_write_does() {
+fn only_writes_append_events() {
     for operation in CATALOGUE {
         let world = World::new(Backend::SqliteMemory);
         let input = working_input(&world, operation);
@@ -361,13 +361,13 @@ fn the_same_key_twice_has_one_effect() {
         let after_first = world.log(0).len();
         let again = world.ops.answer(operation, &envelope, input.clone()).unwrap();
         assert_eq!(again.to_json(), Ok(first));
-        // The kept answer reads back as the operation's own type.
+        // The stored answer reads back as the operation's own type.
         assert!(again.output::<Value>().is_none(), "{}", operation.name);
         assert_eq!(world.log(0).len(), after_first, "{}", operation.name);
     }
 }
 
-/// Step 3: role × operation, before any transaction. The golden is the whole matrix.
+/// Step 3 checks role × operation before any transaction. The golden is the whole matrix.
 #[test]
 fn the_access_matrix_is_as_the_golden_file_says() {
     let mut matrix = String::new();
@@ -390,7 +390,7 @@ fn the_access_matrix_is_as_the_golden_file_says() {
 
 /// One file per operation, and one for the shared types, so that a change shows where it matters.
 #[test]
-fn the_schemas_are_as_the_golden_files_say() {
+fn the_schemas_match_their_golden_files() {
     let shared = schema::shared();
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("snapshots/schemas");
@@ -404,7 +404,7 @@ fn the_schemas_are_as_the_golden_files_say() {
     });
 }
 
-/// A removed operation leaves no golden file behind.
+/// The golden file of a removed operation must be removed, too.
 #[test]
 fn every_golden_schema_belongs_to_an_operation() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/operations/snapshots/schemas");

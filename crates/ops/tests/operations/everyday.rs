@@ -1,4 +1,5 @@
-//! What people do every day: change an issue, see what is ready, name things by a few characters.
+//! Everyday work of people: changing an issue, seeing what is ready, naming things by a few
+//! characters.
 
 use punchlist_core::Role;
 use punchlist_testkit::{Backend, World, on_every_store};
@@ -14,8 +15,8 @@ fn titles(answer: &Value) -> Vec<&str> {
     issues.iter().map(|issue| issue["title"].as_str().unwrap()).collect()
 }
 
-/// K-55: the operator alone; the new words are found, the old ones are not.
-fn operator_changes_an_issue(backend: Backend) {
+/// K-55: only the operator may. The issue is then found by its new words and not by the old ones.
+fn only_the_operator_changes_an_issue(backend: Backend) {
     let world = World::new(backend);
     let operator = world.envelope(Role::Operator);
     let number = number(&world, "Old words");
@@ -47,8 +48,8 @@ fn operator_changes_an_issue(backend: Backend) {
     assert_eq!(refused.code(), "stale_revision");
 }
 
-/// Open, not blocked by an open issue, not deferred and assigned to nobody.
-fn ready_lists_what_somebody_could_start(backend: Backend) {
+/// An issue is ready if it is open, not blocked by an open issue, not deferred and not assigned.
+fn ready_lists_the_issues_that_can_be_started(backend: Backend) {
     let world = World::new(backend);
     let operator = world.envelope(Role::Operator);
     let [plain, blocked, deferred, taken, closed, urgent] =
@@ -72,7 +73,7 @@ fn ready_lists_what_somebody_could_start(backend: Backend) {
 }
 
 /// A claim counts as claimed until the operator accepts it.
-fn listed_issues_say_how_far_they_are(backend: Backend) {
+fn listed_issues_show_their_progress(backend: Backend) {
     let world = World::new(backend);
     let new = json!({ "title": "x", "criteria": ["a", "b", "c"] });
     let number = world.call("issue_create", new).unwrap()["issue"]["number"].clone();
@@ -95,8 +96,8 @@ fn listed_issues_say_how_far_they_are(backend: Backend) {
     assert_eq!(home["issues"][0]["progress"], expected);
 }
 
-/// A person names an item by four characters or a part of its text; an agent by its id alone.
-fn people_name_items_briefly(backend: Backend) {
+/// A person names an item by four characters or a part of its text; an agent only by its id.
+fn people_may_name_items_by_a_short_form(backend: Backend) {
     let world = World::new(backend);
     let operator = world.envelope(Role::Operator);
     let ids = world.plan(&["Write the handler", "Write the docs"]);
@@ -108,7 +109,7 @@ fn people_name_items_briefly(backend: Backend) {
     let refused = show("write the").unwrap_err();
     assert_eq!((refused.code(), refused.meaning().exit), ("ambiguous_text", 1));
     assert_eq!(show("no such thing").unwrap_err().code(), "unknown_todo");
-    // The name is looked up once: a task that is settled is no longer found by its text.
+    // A settled task is no longer found by its text.
     let done = json!({ "taskId": "handler", "outcome": "done" });
     let done = world.call_in(&operator, "task_complete", done).unwrap();
     assert_eq!(done["tasks"][0]["state"], "completed");
@@ -131,9 +132,9 @@ fn plans_and_projects_are_listed(backend: Backend) {
     assert_eq!(home["plans"][0]["planFile"], "docs/plans/auth.md");
 }
 
-/// K-29: the operator orders criteria and steps, an agent its own steps; the issue's revision grows,
-/// and a sign-off that waits is not void.
-fn items_of_a_checklist_are_moved(backend: Backend) {
+/// K-29: the operator orders criteria and steps; an agent orders its own steps. The issue's
+/// revision grows, and an open sign-off stays valid.
+fn items_of_a_checklist_can_be_moved(backend: Backend) {
     let world = World::new(backend);
     let mut operator = world.envelope(Role::Operator);
     let new = json!({ "title": "x", "criteria": ["fast", "small"] });
@@ -169,7 +170,7 @@ fn items_of_a_checklist_are_moved(backend: Backend) {
     assert!(
         parts.clone().count() >= 4 && parts.clone().all(|line| line["data"]["parts"].is_null())
     );
-    // An agent names items by id, and criteria are not its.
+    // An agent names items by id, and may not move criteria.
     let root = world.envelope(Role::Root);
     let id = |part: &str, at: usize| shown()[part][at]["id"].as_str().unwrap().to_owned();
     moves(&root, &id("steps", 2), Some(&id("steps", 0))).unwrap();
@@ -190,8 +191,9 @@ fn items_of_a_checklist_are_moved(backend: Backend) {
     assert_eq!(texts("steps"), ["code", "read", "plan"]);
 }
 
-/// A session's items are moved by the ids that the model gave them, also before a settled one.
-fn items_of_a_sessions_list_are_moved(backend: Backend) {
+/// Items of a session's list are named by the ids that the model gave them. They can be moved in
+/// front of a settled item, too.
+fn items_of_a_sessions_list_can_be_moved(backend: Backend) {
     let world = World::new(backend);
     world.call("session_start", json!({ "externalId": "s" })).unwrap();
     let mut me = world.envelope(Role::Root);
@@ -218,9 +220,9 @@ fn items_of_a_sessions_list_are_moved(backend: Backend) {
     assert_eq!(order(), "123");
 }
 
-/// A resolved issue whose criteria were not accepted says so, whoever closed it; a rejected one has
-/// none to meet.
-fn closing_against_the_criteria_is_told(backend: Backend) {
+/// An issue that was resolved without accepted criteria shows that, no matter who closed it. A
+/// rejected issue has no criteria to meet.
+fn an_issue_resolved_without_accepted_criteria_says_so(backend: Backend) {
     let world = World::new(backend);
     let operator = world.envelope(Role::Operator);
     let new = |criteria: &[&str]| {
@@ -240,12 +242,12 @@ fn closing_against_the_criteria_is_told(backend: Backend) {
 }
 
 on_every_store!(
-    closing_against_the_criteria_is_told,
-    items_of_a_checklist_are_moved,
-    items_of_a_sessions_list_are_moved,
-    operator_changes_an_issue,
-    ready_lists_what_somebody_could_start,
-    listed_issues_say_how_far_they_are,
-    people_name_items_briefly,
+    an_issue_resolved_without_accepted_criteria_says_so,
+    items_of_a_checklist_can_be_moved,
+    items_of_a_sessions_list_can_be_moved,
+    only_the_operator_changes_an_issue,
+    ready_lists_the_issues_that_can_be_started,
+    listed_issues_show_their_progress,
+    people_may_name_items_by_a_short_form,
     plans_and_projects_are_listed,
 );

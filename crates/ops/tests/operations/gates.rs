@@ -251,7 +251,7 @@ fn a_narrowed_token_reaches_only_its_issue(backend: Backend) {
     let delegation = world.call_in(&foreign, "delegate", order).unwrap()["delegationId"].clone();
     let mut narrowed = world.envelope(Role::Operator);
     narrowed.actor.reach.number = Some(mine);
-    // What is named by its id alone is as unknown as one that there is not.
+    // A thing that the caller names by its id alone and does not reach is reported as unknown.
     for (name, input, code) in [
         ("gate_answer", json!({ "gateId": foreign_gate, "decision": "resume" }), "unknown_gate"),
         ("gate_list", json!({ "session": "other" }), "unknown_session"),

@@ -74,7 +74,7 @@ fn a_key_of_another_project_or_reach_is_another_key(backend: Backend) {
     assert_eq!(listed["issues"].as_array().unwrap().len(), 2);
 }
 
-/// An older version stored an answer for the principal alone.
+/// An older version stored answers under the principal alone.
 fn an_answer_of_an_older_version_is_found(backend: Backend) {
     let world = World::new(backend);
     let envelope = keyed(&world, "k");
@@ -86,7 +86,7 @@ fn an_answer_of_an_older_version_is_found(backend: Backend) {
     };
     store.write(older).unwrap();
     assert_eq!(world.call_in(&envelope, "create_todo", plan("a")).unwrap(), first);
-    // To another request it is no answer, and no conflict either.
+    // For another request it counts neither as an answer nor as a conflict.
     world.call_in(&envelope, "create_todo", plan("b")).unwrap();
     assert_eq!(world.call("list_todo", json!({})).unwrap()["summary"]["total"], 2);
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, strings, update, with};
 
-/// Callers without a part in the pillar `build-performance`.
+/// Callers that have no part in the pillar `build-performance`.
 fn strangers(desk: &Desk) -> Vec<(&'static str, Envelope)> {
     let worker = desk.world.envelope(Role::Worker);
     let mut narrowed = desk.world.envelope(Role::Worker);
@@ -23,7 +23,7 @@ fn strangers(desk: &Desk) -> Vec<(&'static str, Envelope)> {
     ]
 }
 
-/// Not permitted, or out of reach: an item that a token does not reach is unknown to it.
+/// Not permitted, out of reach, or unknown: a token does not see items outside its reach.
 fn is_turned_away(refused: &Error) -> bool {
     refused.meaning().exit == 4 || refused.code() == "unknown_todo"
 }
@@ -120,7 +120,7 @@ fn a_denied_judgement_is_logged(backend: Backend) {
     );
 }
 
-/// M-39: an item is found only in its own mission, whoever calls.
+/// M-39: an item is found only in its own mission, for every caller.
 fn an_item_belongs_to_one_mission(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     desk.call(&desk.operator(), "mission_init", file("other", json!({})));

@@ -41,9 +41,9 @@ fn late(backend: Backend, todo: Value) -> (Desk, Value, Value) {
     (desk, working, waiting)
 }
 
-/// M-73, M-74, M-75, M-76, M-79, D-5, D-6: flagged, and escalated once in the mission's chat and in
-/// the inbox. The worker is warned in its own chat. An item that was never started goes back to the
-/// backlog.
+/// M-73, M-74, M-75, M-76, M-79, D-5, D-6: a late item is flagged, and escalated once in the
+/// mission's chat and in the inbox. The worker is warned in its own chat. An item that was never
+/// started goes back to the backlog.
 fn a_late_item_is_escalated_once(backend: Backend) {
     let (desk, working, waiting) = late(backend, json!({}));
     assert_eq!(strings(&desk.status()["overdue"], "id").len(), 2, "flagged before any cycle");
@@ -76,8 +76,8 @@ fn a_late_item_is_escalated_once(backend: Backend) {
     assert_eq!((said(&desk, mission_chat).len(), open_gates(&desk).len()), (2, 2));
 }
 
-/// D-6: cancelled if the mission says so, reported, and nothing is left to ask. It is kept if the
-/// mission says so or the backlog is full.
+/// D-6: the item is cancelled and reported if the mission says so, and no question is left open. It
+/// is kept if the mission says so or the backlog is full.
 fn a_late_item_that_was_never_started_follows_the_missions_setting(backend: Backend) {
     let (desk, working, waiting) = late(backend, json!({ "overduePending": "cancel" }));
     assert_eq!(cycle(&desk)["cancelled"], json!(["Audit the cache"]));

@@ -32,8 +32,8 @@ fn lines(count: usize) -> String {
     (0..count).map(line).collect()
 }
 
-/// Each file is refused before anything is written, with the problem and its position; by the
-/// operation and by the tool alike.
+/// Each file is refused before anything is written, with the problem and its position. This holds
+/// for the operation and for the tool.
 fn an_invalid_plan_file_changes_nothing(backend: Backend) {
     let world = World::new(backend);
     let folder = tempfile::tempdir().unwrap();
@@ -96,7 +96,8 @@ fn a_path_out_of_the_project_is_refused(backend: Backend) {
         assert!(!error.to_string().contains("Secret"), "{error}");
     }
     assert_eq!(world.log(0).len(), 0);
-    // A link that stays inside is as good as the file; a worker learns nothing about either.
+    // A link that stays inside the project works like the file itself. A worker learns nothing
+    // about either.
     fs::write(inside.join("docs/real.md"), "# Real\n- [ ] a\n").unwrap();
     std::os::unix::fs::symlink("docs/real.md", inside.join("near.md")).unwrap();
     assert_eq!(import(&world, &me, "near.md").unwrap()["tasks"][0]["content"], "Real");

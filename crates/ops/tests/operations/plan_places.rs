@@ -96,7 +96,7 @@ fn the_looked_up_current_task_matches_the_whole_tree(backend: Backend) {
                 let current = tasks.iter().find(|task| task["id"] == place["current"]["id"]);
                 let is_parent = current.is_some_and(|task| task["children"] != json!([]));
                 assert_eq!(place["reason"] == "ready_to_close", is_parent, "{seed}: {place}");
-                the_one_who_has_it_is_handed_it(&world, &whole, &place["current"]);
+                the_assigned_agent_gets_the_current_task(&world, &whole, &place["current"]);
             }
         }
         let sound = || {
@@ -115,7 +115,7 @@ fn the_looked_up_current_task_matches_the_whole_tree(backend: Backend) {
 
 /// If the current task can be worked on and is assigned, `todo_next` gives that agent exactly this
 /// task.
-fn the_one_who_has_it_is_handed_it(world: &World, whole: &Value, current: &Value) {
+fn the_assigned_agent_gets_the_current_task(world: &World, whole: &Value, current: &Value) {
     let Some(agent) = current["agent"].as_str() else { return };
     let mut me = world.envelope(Role::Root);
     me.actor.agent = AgentPath::parse(agent).unwrap();

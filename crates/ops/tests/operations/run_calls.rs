@@ -109,7 +109,7 @@ fn a_process_that_lost_the_run_can_call_nothing(backend: Backend) {
     assert_eq!(held.seen(), (None, 0));
 }
 
-/// A refused call is the model's to handle: nothing is recorded here.
+/// The model handles a refused call, so nothing is recorded here.
 fn a_call_that_is_refused_leaves_the_result_to_the_caller(backend: Backend) {
     let held = Held::new(backend);
     let refused = held.create(held.epoch, &json!([])).unwrap().unwrap_err();

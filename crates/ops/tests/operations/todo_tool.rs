@@ -93,7 +93,7 @@ fn every_action_returns_the_whole_list(backend: Backend) {
 }
 
 /// K-17, K-18, P-1: a dropped item is abandoned but kept; notes are only added, and shown; a
-/// blocked step is held with its reason, is never promoted, and says so.
+/// blocked step is held and shows its reason, and is never promoted.
 fn dropping_noting_and_blocking(backend: Backend) {
     let (world, me) = at_work(backend, &[]);
     todo(&world, &me, json!({ "action": "set", "items": ["a", "b", "c"] })).unwrap();

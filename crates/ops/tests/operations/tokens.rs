@@ -61,7 +61,7 @@ fn following_ends_with_its_token(backend: Backend) {
     assert_eq!((error.code(), error.meaning().exit), ("token_invalid", 4));
 }
 
-/// A revoked, an expired, a malformed and a foreign token prove nothing.
+/// A revoked, expired, malformed or foreign token proves nothing.
 fn an_invalid_token_proves_nothing(backend: Backend) {
     let world = World::new(backend);
     let made = make(&world, json!({ "role": "root" }));
@@ -119,7 +119,7 @@ fn a_bearer_cannot_reach_above_its_token(backend: Backend) {
     assert_eq!((&last["actor"], &last["as"]), (&json!("operator:ada"), &json!("root")));
 }
 
-/// P-28: what is out of reach is refused with what is missing, and nothing changes.
+/// P-28: a call outside the token's reach is refused with the missing reach, and nothing changes.
 fn a_narrowed_token_reaches_only_its_part(backend: Backend) {
     let world = World::new(backend);
     let plan = json!({ "items": [{ "title": "x" }] });

@@ -1,6 +1,7 @@
 //! The operations of the catalogue: `POST /v1/OPERATION`, and GET for those that only read.
 //!
-//! Below `/remote` are the two questions a remote command line asks besides.
+//! The two routes below `/remote` are for remote command lines: who the caller is, and which
+//! project a repository is.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +25,7 @@ use super::problem::{json as as_json, json_or_unchanged, problem};
 use super::query;
 use super::state::{Shared, blocking};
 
-/// One call.
+/// Answers one call of an operation.
 pub(crate) async fn operation(State(state): State<Shared>, request: Request) -> Response {
     let start = Instant::now();
     let (parts, body) = request.into_parts();
@@ -66,7 +67,7 @@ async fn call(
     Ok(if is_get { json_or_unchanged(text, &parts.headers) } else { as_json(text) })
 }
 
-/// The body of a request as JSON; none at all is no fields.
+/// Reads the body of a request as JSON. An empty body means no fields.
 async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, Error> {
     let kind = parts.headers.get(header::CONTENT_TYPE);
     let kind = kind.map(|kind| kind.to_str().unwrap_or("?").trim().to_ascii_lowercase());
@@ -88,7 +89,7 @@ async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, 
     Ok(input)
 }
 
-/// To JSON 4.0 is an integer.
+/// Turns whole floats into integers: JSON does not distinguish 4.0 and 4.
 fn whole(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -102,7 +103,7 @@ fn whole(value: &mut Value) {
     }
 }
 
-/// Who the caller is, for a command line that asks before it calls.
+/// Tells a remote command line who the caller is, before it makes a call.
 pub(crate) async fn remote_caller(State(state): State<Shared>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     answer(
@@ -115,7 +116,7 @@ pub(crate) async fn remote_caller(State(state): State<Shared>, request: Request)
     )
 }
 
-/// Which project a repository is.
+/// Tells a remote command line which project a repository is.
 pub(crate) async fn remote_project(State(state): State<Shared>, request: Request) -> Response {
     #[derive(Deserialize)]
     struct Asked {

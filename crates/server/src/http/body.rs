@@ -1,4 +1,4 @@
-//! The body of a request: all of it, in time, and not too long.
+//! Reads the body of a request, within the limits of size and time.
 
 use axum::body::Body;
 use axum::http::header;

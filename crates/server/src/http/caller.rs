@@ -1,4 +1,4 @@
-//! Who sends a request, and in which context: read from its headers, judged by `ops`.
+//! The caller of a request and its context: read from the headers here, checked by `ops`.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
 use super::guard::{Peer, is_forwarded};
 use super::state::State;
 
-/// What a request proves itself with.
+/// The secret that a request sends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Secret {
     #[default]
@@ -25,10 +25,10 @@ pub(crate) enum Secret {
     Session(String),
 }
 
-/// The name of that cookie.
+/// The name of the cookie.
 pub(crate) const SESSION: &str = "punchlist_session";
 
-/// What a request says about its sender.
+/// What a request says about its caller.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     peer: IpAddr,
@@ -40,7 +40,7 @@ pub(crate) struct Caller {
 impl Caller {
     pub(crate) fn read(parts: &Parts) -> Result<Self, Error> {
         let peer = parts.extensions.get::<Peer>();
-        // A request from nowhere is nobody's.
+        // Without a peer address, the request does not count as local.
         let peer = peer.map_or(IpAddr::from([0, 0, 0, 0]), |Peer(address)| address.ip());
         let headers = &parts.headers;
         let mut context = match text(headers, "punchlist-context")? {
@@ -73,7 +73,7 @@ impl Caller {
         }
         let token = headers.get(header::AUTHORIZATION).map(|value| {
             let value = value.to_str().unwrap_or("?");
-            // Another scheme than ours is a token that proves nothing, and not none.
+            // Another scheme than Bearer counts as an invalid token, not as a missing one.
             match value.split_once(' ') {
                 Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
                 _ if value.eq_ignore_ascii_case("bearer") => "",
@@ -85,7 +85,7 @@ impl Caller {
         Ok(Self { peer, secret, is_forwarded: is_forwarded(headers), context })
     }
 
-    /// The same where the cookie of the pages counts, too: in streams and in pages, nowhere else.
+    /// Like `read`, but also accepts the cookie of the pages. Only streams and pages do so.
     pub(crate) fn read_with_session(parts: &Parts) -> Result<Self, Error> {
         let caller = Self::read(parts)?;
         let secret = match (caller.secret, cookie(&parts.headers, SESSION)) {
@@ -116,7 +116,7 @@ impl Caller {
         }
     }
 
-    /// Who it is. It takes its share of the requests that are allowed in a second.
+    /// Identifies the caller, and counts the request against the caller's limit per second.
     pub(crate) fn identify(&self, state: &State) -> Result<(Actor, Proof), Error> {
         let identified = identify(&state.ops, self.facts(), &self.secret, || {
             if self.is_forwarded {
@@ -136,7 +136,7 @@ impl Caller {
         Ok((actor, proof))
     }
 
-    /// The envelope of a call.
+    /// The envelope of a call. The request or the server must name a project.
     pub(crate) fn envelope(self, state: &State) -> Result<Envelope, Error> {
         let (actor, proof) = self.identify(state)?;
         let missing = || Error::MissingContext { missing: vec!["project"] };
@@ -145,7 +145,7 @@ impl Caller {
         Ok(self.with(actor, proof, project, state))
     }
 
-    /// The same where the project may be missing; then its name is empty.
+    /// Like `envelope`, but the project may be missing; then its name is empty.
     pub(crate) fn somewhere(self, state: &State) -> Result<Envelope, Error> {
         let (actor, proof) = self.identify(state)?;
         let given = self.context.project.as_deref().map(str::trim).filter(|name| !name.is_empty());
@@ -153,7 +153,7 @@ impl Caller {
         Ok(self.with(actor, proof, project, state))
     }
 
-    /// The same for what is about no project.
+    /// Like `envelope`, for requests that are not about one project.
     pub(crate) fn anywhere(self, state: &State) -> Result<Envelope, Error> {
         let (actor, proof) = self.identify(state)?;
         let project = self.context.project.clone().unwrap_or_default();
@@ -190,7 +190,7 @@ impl Caller {
     }
 }
 
-/// Who somebody is by a secret, or without one where `may_lack_it`.
+/// Identifies a caller by its secret. Without a secret, `may_lack_it` decides whether to go on.
 pub(crate) fn identify(
     ops: &Ops,
     facts: Facts,
@@ -208,7 +208,7 @@ pub(crate) fn identify(
     Ok((actor, if proof == Proof::Nothing { Proof::Http } else { proof }))
 }
 
-/// A cookie of ours.
+/// The value of a cookie with this name.
 pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut pairs = all.flat_map(|line| line.split(';')).filter_map(|pair| pair.split_once('='));
@@ -216,17 +216,17 @@ pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
     found.map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// The longest text in a header of ours: as long as a title.
+/// The longest value of one of our headers: as long as a title.
 const HEADER_MAX: usize = 500;
 
-/// A header of ours, given once. A blank one is none.
+/// The value of one of our headers. A blank value counts as absent; two values are an error.
 fn text(headers: &HeaderMap, name: &str) -> Result<Option<String>, Error> {
     let mut given = headers.get_all(name).iter();
     let Some(value) = given.next() else { return Ok(None) };
     if given.next().is_some() {
         return Err(bad(name, "given twice", "given once"));
     }
-    // What is not UTF-8 is in the letters that HTTP began with.
+    // A value that is not UTF-8 is read as Latin-1, the original encoding of HTTP.
     let text = match std::str::from_utf8(value.as_bytes()) {
         Ok(text) => text.trim().to_owned(),
         Err(_) => value.as_bytes().iter().map(|byte| char::from(*byte)).collect(),

@@ -1,4 +1,5 @@
-//! `GET /v1/events`: the log as server-sent events, from a cursor on, as far as the caller may see.
+//! `GET /v1/events`: the log as server-sent events, from a cursor on, limited to what the caller
+//! may see.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,11 +28,11 @@ use super::problem::problem;
 use super::query;
 use super::state::{Shared, blocking};
 
-/// How often a stream says that it is alive.
+/// How often an idle stream sends a sign of life.
 const ALIVE: Duration = Duration::from_secs(15);
-/// How long a client may take nothing before it is given up.
+/// A client that accepts nothing for this long is disconnected.
 const STUCK: Duration = Duration::from_secs(60);
-/// How many pieces may wait for a client.
+/// How many chunks may wait for a client.
 const WAITING: usize = 2;
 
 pub(crate) async fn stream(State(state): State<Shared>, request: Request) -> Response {
@@ -49,7 +50,7 @@ pub(crate) async fn stream(State(state): State<Shared>, request: Request) -> Res
             let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
             set(header::CONTENT_TYPE, "text/event-stream");
             set(header::CACHE_CONTROL, "no-store");
-            // A proxy that collects bytes would hold events back.
+            // A buffering proxy would delay events.
             headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
             response
         }
@@ -57,7 +58,7 @@ pub(crate) async fn stream(State(state): State<Shared>, request: Request) -> Res
     }
 }
 
-/// What the query asks for.
+/// The parameters of the query.
 #[derive(Debug, Default)]
 struct Wish {
     after: Option<i64>,
@@ -84,7 +85,8 @@ impl Wish {
         }
         if let Some(id) = parts.headers.get("last-event-id") {
             let seen = number("Last-Event-ID", id.to_str().unwrap_or("?"))?;
-            // The later one counts: the client has seen what is before it.
+            // If both are given, the later event counts, because the client has seen everything
+            // before it.
             wish.after = Some(wish.after.map_or(seen, |after| after.max(seen)));
         }
         Ok(wish)
@@ -100,7 +102,7 @@ fn number(path: &str, text: &str) -> Result<i64, Error> {
     })
 }
 
-/// Checks a request; what it gives opens the stream.
+/// Checks a request. The returned future opens the stream.
 fn open(
     state: &Shared,
     parts: &Parts,
@@ -117,7 +119,7 @@ fn open(
         state.ops.admits(proof)?;
         let viewer = Arc::new(Viewer::new(envelope, wish.project, wish.types)?);
         let place = state.limiter.stream(proof)?;
-        // The era first: a log that is replaced from here on is noticed.
+        // Read the era first, so that a later replacement of the log is noticed.
         let era = state.hub.era();
         let (cursor, lost) = match wish.after {
             None => (state.ops.log_end()?, None),
@@ -128,20 +130,20 @@ fn open(
     }))
 }
 
-/// One stream.
+/// An open stream.
 struct Feed {
     state: Shared,
     viewer: Arc<Viewer>,
     credential: Arc<Credential>,
-    /// Its place among the streams, free again when it ends.
+    /// Its slot among the open streams, which is freed when the stream ends.
     place: Place,
     cursor: i64,
     era: u64,
-    /// The log does not have the event it was to go on from.
+    /// The event that the client wanted to continue after, if the log no longer has it.
     lost: Option<i64>,
 }
 
-/// The client has gone, or takes nothing.
+/// The client has disconnected, or accepts nothing.
 struct Gone;
 
 impl Feed {
@@ -181,14 +183,14 @@ impl Feed {
         }
     }
 
-    /// Sends what comes next; false: there is nothing.
+    /// Sends the next events. Returns false if there are none.
     async fn step(&mut self, send: &mpsc::Sender<Bytes>) -> Result<bool, Gone> {
         let batch = match self.state.hub.next(self.cursor, self.era) {
             Next::Nothing => return Ok(false),
             Next::Batch(batch) => batch,
             Next::Behind => match self.read_page().await? {
                 Some(batch) => Arc::new(batch),
-                // The log was cut behind its back.
+                // The log was cut, and the events after the cursor are gone.
                 None => {
                     let head = self.log_end().await?;
                     pass(send, reset(self.cursor, head)).await?;
@@ -211,11 +213,11 @@ impl Feed {
         Ok(true)
     }
 
-    /// A page of the log; few streams read at once, so that many cost no more memory than few.
+    /// Reads a page of the log. Only a few streams read at once, to limit the memory.
     async fn read_page(&self) -> Result<Option<Batch>, Gone> {
         let _turn = self.state.hub.readers.acquire().await.map_err(|_| Gone)?;
         let (ops, after) = (Arc::clone(&self.state.ops), self.cursor);
-        // A store that is away ends the stream; its client comes again.
+        // If the store is unreachable the stream ends, and the client reconnects.
         let events = blocking(move || ops.log_after(after, PAGE)).await.map_err(|_| Gone)?;
         Ok((!events.is_empty()).then(|| Batch::new(events)))
     }
@@ -225,8 +227,8 @@ impl Feed {
         blocking(move || ops.log_end()).await.map_err(|_| Gone)
     }
 
-    /// The bytes of those events of a batch that come after the cursor and may be seen, and how
-    /// many they are.
+    /// The bytes of the batch's events that are after the cursor and visible to the client, and
+    /// their number.
     async fn visible(&self, batch: &Arc<Batch>) -> Result<Option<(Bytes, usize)>, Gone> {
         let events = &batch.events;
         let first = events.partition_point(|event| event.seq <= self.cursor);
@@ -265,7 +267,8 @@ impl Feed {
     }
 }
 
-/// What a stream gets whose log does not go on: it reads the state again, and goes on from here.
+/// Tells a client that the log does not continue from its cursor. The client reads the state again
+/// and continues from `head`.
 fn reset(after: i64, head: i64) -> Bytes {
     let data = json!({ "after": after, "lastSeq": head });
     format!("id: {head}\nevent: reset_required\ndata: {data}\n\n").into()
@@ -278,7 +281,7 @@ async fn pass(send: &mpsc::Sender<Bytes>, bytes: Bytes) -> Result<(), Gone> {
     }
 }
 
-/// The body of a stream.
+/// The body of the response.
 struct Frames(mpsc::Receiver<Bytes>);
 
 impl hyper::body::Body for Frames {

@@ -1,8 +1,8 @@
-//! Around every request, before anybody asks who sends it: headers that are too long, a foreign
-//! `Host` and a page of another site are refused, and every response gets the request's number.
+//! Checks around every request, before the caller is identified: refuses headers that are too long,
+//! a foreign `Host`, and pages of other sites, and adds the request's id to every response.
 //!
-//! Not here: who the sender is, and whether it may come through a proxy without a token (`caller`);
-//! how often it may ask (`limits`).
+//! Not here: `caller` identifies the caller and decides whether a proxied request needs a token;
+//! `limits` counts requests.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -19,23 +19,24 @@ use crate::pages;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Where a request came from.
+/// The address of the client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
-/// The names of this server.
+/// The names under which this server is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
-    /// It listens to this machine alone.
+    /// Does it listen only on loopback?
     pub(crate) is_loopback: bool,
     pub(crate) is_tls: bool,
-    /// `scheme://host[:port]` as the world sees it, behind a proxy.
+    /// `scheme://host[:port]` as clients see it, if a proxy is in front.
     pub(crate) public: Option<String>,
 }
 
 impl Site {
-    /// May a request call us by this name? A page of another site could make its own name lead to
-    /// this machine; beyond loopback nothing works without a token, so names prove nothing there.
+    /// May a request use this host name? A page of another site could make its own name resolve to
+    /// this machine. Beyond loopback every request needs a token, so the name does not matter
+    /// there.
     fn is_ours(&self, host: &str) -> bool {
         let public = self.public.as_deref().and_then(|url| url.split_once("://"));
         let by_proxy = public.is_some_and(|(_, name)| name.eq_ignore_ascii_case(host));
@@ -46,7 +47,7 @@ impl Site {
         }
     }
 
-    /// Is a page of this origin one of ours?
+    /// Does a page of this origin belong to this server?
     fn is_origin(&self, origin: &str, host: &str) -> bool {
         let scheme = if self.is_tls { "https" } else { "http" };
         let own = format!("{scheme}://{host}");
@@ -72,12 +73,12 @@ impl Site {
     }
 }
 
-/// Did a proxy pass it on?
+/// Did a proxy forward this request?
 pub(crate) fn is_forwarded(headers: &HeaderMap) -> bool {
     headers.contains_key("x-forwarded-for") || headers.contains_key(header::FORWARDED)
 }
 
-/// The name in a `Host`, without its port.
+/// The name in a `Host` header, without the port.
 fn name_of(host: &str) -> &str {
     match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
@@ -91,7 +92,7 @@ fn is_loopback_name(host: &str) -> bool {
         || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Around every request: its number, and what is refused without looking further.
+/// Assigns the request's id, and refuses bad requests before routing.
 pub(crate) async fn around(
     State(state): State<Shared>,
     mut request: Request,
@@ -119,17 +120,17 @@ pub(crate) async fn around(
     response
 }
 
-/// Is this a path that people look at?
+/// Is this the path of a page for people?
 fn is_page(path: &str) -> bool {
     path == "/" || ["/p/", "/sign-"].iter().any(|start| path.starts_with(start))
 }
 
-/// The bytes of all headers together.
+/// The total size of all headers, in bytes.
 fn length(headers: &HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
 }
 
-/// The number the caller gave, or a new one.
+/// The request id that the caller gave, or a new one.
 fn request_id(headers: &HeaderMap) -> Option<HeaderValue> {
     let given = headers.get(REQUEST_ID).filter(|id| {
         let is_plain = |id: &str| id.bytes().all(|byte| byte.is_ascii_graphic());

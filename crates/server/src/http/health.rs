@@ -1,4 +1,4 @@
-//! Is the server alive, is its store there, what does it offer, and what is not there at all.
+//! Liveness, readiness, and the OpenAPI document.
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,7 +13,7 @@ use super::openapi::document;
 use super::problem::{json, json_or_unchanged, of_type, problem};
 use super::state::{Shared, blocking};
 
-/// The process answers.
+/// Liveness: the process answers.
 pub(crate) async fn alive(request: Request) -> Response {
     match only_get(&request) {
         Ok(()) => json(r#"{"ok":true}"#.to_owned()),
@@ -21,7 +21,7 @@ pub(crate) async fn alive(request: Request) -> Response {
     }
 }
 
-/// The store is reachable, and its schema is ours.
+/// Readiness: the store is reachable and has our schema.
 pub(crate) async fn ready(State(state): State<Shared>, request: Request) -> Response {
     if let Err(error) = only_get(&request) {
         return problem(&error);
@@ -32,7 +32,7 @@ pub(crate) async fn ready(State(state): State<Shared>, request: Request) -> Resp
         Ok(()) if is_stopping => problem(&WebFault::Stopping.into()),
         Ok(()) => json(r#"{"ok":true}"#.to_owned()),
         Err(error) if error.meaning().http >= 500 => problem(&error),
-        // Whatever it is, it is not ready.
+        // Every error means not ready.
         Err(error) => {
             let text = error.to_problem().to_string();
             of_type(StatusCode::SERVICE_UNAVAILABLE, "application/problem+json", text)
@@ -44,7 +44,7 @@ fn is_ready(ops: &Ops) -> Result<(), Error> {
     ops.log_end().map(|_| ())
 }
 
-/// The API in the words of OpenAPI.
+/// The API as an OpenAPI document.
 pub(crate) async fn openapi(State(state): State<Shared>, request: Request) -> Response {
     static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
     let allowed = only_get(&request).and_then(|()| needs_token_beyond_loopback(&state, &request));
@@ -58,7 +58,8 @@ pub(crate) async fn openapi(State(state): State<Shared>, request: Request) -> Re
     }
 }
 
-/// Beyond this machine a token is needed for everything but the probes.
+/// Reads the caller if the server listens beyond loopback, where only the probes work without a
+/// token.
 fn needs_token_beyond_loopback(state: &Shared, request: &Request) -> Result<Option<Caller>, Error> {
     if state.site.is_loopback {
         return Ok(None);

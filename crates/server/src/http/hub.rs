@@ -1,7 +1,7 @@
-//! The one reader of the log, for all event streams.
+//! The single reader of the log, which serves all event streams.
 //!
-//! It keeps the last of what it read as ready-made bytes. A stream is a cursor into that; one that
-//! is too far behind reads pages of the log itself, few at a time.
+//! It keeps the newest events in memory, as the bytes to send. A stream is a cursor into them. A
+//! stream that is too far behind reads pages of the log itself, and only a few do so at once.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -17,22 +17,22 @@ use tokio::sync::{Semaphore, watch};
 
 use super::caller::{Secret, identify};
 
-/// How many events one look reads.
+/// How many events one read returns at most.
 pub(crate) const PAGE: i64 = 1_000;
-/// The most bytes that are kept for streams that are a little behind.
+/// How many bytes are kept for streams that are a little behind.
 const KEPT_MAX: usize = 16 << 20;
-/// How long one wait takes at most before it is asked whether to go on.
+/// How long one wait takes at most, before it checks whether to stop.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// How often the tokens of streams are judged again.
+/// How often the tokens of streams are checked again.
 const JUDGED: Duration = Duration::from_secs(5);
-/// How many streams read the log by themselves at once.
+/// How many streams may read the log themselves at once.
 const READERS: usize = 4;
 
-/// Some events in a row, as streams send them.
+/// Consecutive events, with the bytes that streams send.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) events: Vec<Arc<Logged>>,
-    /// Where each event's bytes end.
+    /// The end of each event's bytes.
     ends: Vec<usize>,
     bytes: Bytes,
 }
@@ -53,41 +53,41 @@ impl Batch {
         self.events.last().map_or(0, |event| event.seq)
     }
 
-    /// The bytes of the events `from` to before `to`.
+    /// The bytes of the events from index `from` up to, but not including, `to`.
     pub(crate) fn bytes(&self, from: usize, to: usize) -> Bytes {
         let end = |index: usize| index.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.bytes.slice(end(from)..end(to))
     }
 }
 
-/// The end of the log, in memory.
+/// The newest part of the log, in memory.
 #[derive(Debug)]
 struct Recent {
     batches: VecDeque<Arc<Batch>>,
     kept: usize,
-    /// Events up to this one are not here.
+    /// Events up to this number are not in memory.
     floor: i64,
-    /// The newest event there is.
+    /// The number of the newest event.
     head: i64,
-    /// Grows when the log was cut or replaced.
+    /// Incremented when the log is cut or replaced.
     era: u64,
 }
 
-/// What comes next for a stream.
+/// What a stream does next.
 #[derive(Debug)]
 pub(crate) enum Next {
     Nothing,
     Batch(Arc<Batch>),
-    /// It must read the log itself.
+    /// The stream is too far behind and must read the log itself.
     Behind,
-    /// The log does not go on from where it was.
+    /// The log does not continue from the stream's cursor.
     Reset {
         era: u64,
         head: i64,
     },
 }
 
-/// What a stream was opened with; it ends when that proves nothing any more.
+/// The credential a stream was opened with. The stream ends when the credential becomes invalid.
 #[derive(Debug)]
 pub(crate) struct Credential {
     facts: Facts,
@@ -111,7 +111,7 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// From now on.
+    /// Starts at the end of the log.
     pub(crate) fn new(ops: &Ops) -> Result<Self, Error> {
         let head = ops.log_end()?;
         let recent = Recent { batches: VecDeque::new(), kept: 0, floor: head, head, era: 0 };
@@ -124,7 +124,7 @@ impl Hub {
         })
     }
 
-    /// Says when there may be something new.
+    /// Notifies when there may be new events.
     pub(crate) fn pulse(&self) -> watch::Receiver<u64> {
         self.pulse.subscribe()
     }
@@ -133,7 +133,7 @@ impl Hub {
         self.recent.read().unwrap_or_else(PoisonError::into_inner).era
     }
 
-    /// What comes after an event that was seen in an era.
+    /// What follows after this event, which was seen in this era.
     pub(crate) fn next(&self, cursor: i64, era: u64) -> Next {
         let recent = self.recent.read().unwrap_or_else(PoisonError::into_inner);
         if recent.era != era {
@@ -149,7 +149,7 @@ impl Hub {
         recent.batches.get(index).map_or(Next::Nothing, |batch| Next::Batch(Arc::clone(batch)))
     }
 
-    /// Keeps an eye on what a stream was opened with.
+    /// Registers the credential of a stream, so that it is checked again from time to time.
     pub(crate) fn credential(&self, facts: Facts, secret: &Secret) -> Arc<Credential> {
         let mut all = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.strong_count() > 0);
@@ -168,7 +168,7 @@ impl Hub {
         self.is_stopped.store(true, Ordering::SeqCst);
     }
 
-    /// Reads the log as it grows, until stopped. A database that is away for a moment is waited for.
+    /// Reads the log as it grows, until stopped. Waits while the database is unreachable.
     pub(crate) fn follow(&self, ops: &Ops) -> Result<(), Error> {
         let mut watch = ops.store()?.watch()?;
         let (mut look, mut judged) = (true, Instant::now());
@@ -195,7 +195,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Reads what is new. True: it may have changed what somebody may see.
+    /// Reads new events. Returns true if one of them may change what a caller may see.
     fn read_on(&self, ops: &Ops) -> Result<bool, Error> {
         let head = self.recent.read().unwrap_or_else(PoisonError::into_inner).head;
         if !ops.log_has(head)? {
@@ -245,7 +245,7 @@ impl Hub {
         self.pulse.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    /// Ends the streams whose token proves nothing any more, or that need one now.
+    /// Ends the streams whose token is no longer valid, and those that now need one.
     fn judge(&self, ops: &Ops) {
         let all: Vec<_> = {
             let all = self.credentials.lock().unwrap_or_else(PoisonError::into_inner);
@@ -255,7 +255,7 @@ impl Hub {
         for one in all {
             let judged = identify(ops, one.facts.clone(), &one.secret, || Ok(()));
             let judged = judged.and_then(|(_, proof)| ops.admits(proof));
-            // A store that is away judges nobody.
+            // If the store is unreachable, the streams stay open.
             if judged.is_err_and(|error| matches!(error.meaning().http, 401 | 403)) {
                 one.is_over.store(true, Ordering::SeqCst);
                 ended = true;
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn cursor_finds_its_batch_and_its_bytes() {
+    fn a_cursor_finds_its_batch_and_its_bytes() {
         let hub = hub();
         assert!(matches!(hub.next(0, 0), Next::Nothing));
         hub.keep(Batch::new(vec![logged(1), logged(2)]));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_far_behind_reads_the_log_itself() {
+    fn a_stream_that_is_far_behind_reads_the_log_itself() {
         let hub = hub();
         let long = Logged { json: format!("\"{}\"", "x".repeat(KEPT_MAX)), ..logged(1) };
         hub.keep(Batch::new(vec![long]));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn replaced_log_resets_every_stream() {
+    fn a_replaced_log_resets_every_stream() {
         let hub = hub();
         hub.keep(Batch::new(vec![logged(1)]));
         hub.start_over(40);

@@ -1,4 +1,4 @@
-//! How much one caller may ask for: requests, streams, and tokens that prove nothing.
+//! Limits for each caller: requests, streams, and invalid tokens.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,20 +14,20 @@ use punchlist_ops::web_fault::WebFault;
 /// The limits of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of a request's body.
+    /// Largest body of a request, in bytes.
     pub body_max: usize,
-    /// Bytes of its headers.
+    /// Largest total of its headers, in bytes.
     pub headers_max: usize,
     /// How long a request may take to arrive.
     pub arrival: Duration,
-    /// Requests a second for each principal; 0: any number.
+    /// Requests per second for each principal; 0: unlimited.
     pub requests_per_s: u32,
-    /// Event streams of each principal, and of all.
+    /// Open event streams per principal, and in total.
     pub streams_each: usize,
     pub streams_all: usize,
-    /// Invalid tokens in a minute from one address.
+    /// Invalid tokens per minute from one address.
     pub failures_per_min: u32,
-    /// Connections at once.
+    /// Simultaneous connections.
     pub connections: usize,
 }
 
@@ -46,10 +46,10 @@ impl Default for Limits {
     }
 }
 
-/// The most addresses that are remembered for their failures.
+/// For how many addresses failures are counted.
 const ADDRESSES_MAX: usize = 10_000;
 
-/// Whose share it is: a token's, or that of all who bring none.
+/// Whose limit a request counts against: a token's, or that of all callers without a token.
 type Key = Option<TokenId>;
 
 const fn key(proof: Proof) -> Key {
@@ -68,7 +68,7 @@ pub(crate) struct Limiter {
     streams_all: AtomicUsize,
 }
 
-/// What is left of a second's requests.
+/// The requests that are left of a second's limit.
 #[derive(Debug)]
 struct Bucket {
     left: f64,
@@ -79,7 +79,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts one for a key, and tells the number before.
+/// Counts one more for a key. Returns false if the key has reached its maximum.
 fn count<K: Eq + Hash>(counts: &mut HashMap<K, usize>, key: K, most: usize) -> bool {
     let count = counts.entry(key).or_default();
     let fits = *count < most;
@@ -98,7 +98,7 @@ impl Limiter {
         }
     }
 
-    /// One more request of somebody.
+    /// Counts a request of this caller.
     pub(crate) fn request(&self, proof: Proof) -> Result<(), WebFault> {
         self.request_at(proof, Instant::now())
     }
@@ -120,7 +120,7 @@ impl Limiter {
         Ok(())
     }
 
-    /// A token that proved nothing came from an address: is it one too many?
+    /// Counts an invalid token from this address. Refuses if there were too many.
     pub(crate) fn failed(&self, from: IpAddr) -> Result<(), WebFault> {
         self.failed_at(from, Instant::now())
     }
@@ -145,7 +145,7 @@ impl Limiter {
         }
     }
 
-    /// A place for one more stream; it is free again when it is dropped.
+    /// Reserves a slot for one more stream. Dropping the slot frees it.
     pub(crate) fn stream(self: &Arc<Self>, proof: Proof) -> Result<Place, WebFault> {
         let Limits { streams_each, streams_all, .. } = self.limits;
         if self.streams_all.fetch_add(1, Ordering::SeqCst) >= streams_all {
@@ -166,7 +166,7 @@ impl Limiter {
     }
 }
 
-/// The place of a stream.
+/// The slot of an open stream.
 #[derive(Debug)]
 pub(crate) struct Place {
     limiter: Arc<Limiter>,
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_limited_by_the_second_and_come_back() {
+    fn requests_are_limited_per_second_and_allowed_again_later() {
         let limiter = limiter(Limits { requests_per_s: 2, ..Limits::default() });
         let start = Instant::now();
         let at = |millis| limiter.request_at(Proof::Http, start + Duration::from_millis(millis));
@@ -211,7 +211,7 @@ mod tests {
     use punchlist_core::Time;
 
     #[test]
-    fn tenth_failure_is_told_and_the_next_is_slowed_down_for_a_minute() {
+    fn more_than_ten_invalid_tokens_in_a_minute_are_refused_as_too_many() {
         let limiter = limiter(Limits::default());
         let (here, there) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
         let start = Instant::now();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn stream_that_ends_makes_room_for_another() {
+    fn a_stream_that_ends_makes_room_for_another() {
         let limiter = limiter(Limits { streams_each: 2, streams_all: 3, ..Limits::default() });
         let first = limiter.stream(Proof::Http).unwrap();
         let _second = limiter.stream(Proof::Http).unwrap();

@@ -1,4 +1,4 @@
-//! `/metrics`: what the server and its store do, in the text format of Prometheus.
+//! `/metrics`: figures about the server and its store, in the text format of Prometheus.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,10 +20,10 @@ use super::health::only_get;
 use super::problem::{of_type, problem};
 use super::state::{Shared, State as Server, blocking};
 
-/// Bounds of the groups that answers are counted in by how long they took, in seconds.
+/// The upper bounds of the histogram of response times, in seconds.
 const BOUNDS: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0];
 
-/// What the server counts.
+/// The counters of the server.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     requests: Mutex<BTreeMap<(&'static str, u16), u64>>,
@@ -73,7 +73,7 @@ pub(crate) async fn show(State(state): State<Shared>, request: Request) -> Respo
     }
 }
 
-/// The figures are about all projects: a caller that may not see all of them sees none.
+/// The figures cover all projects, so a caller that may not see all projects gets none.
 fn may_look(state: &Server, envelope: &Envelope) -> Result<(), Error> {
     state.ops.admits(envelope.proof)?;
     let actor = &envelope.actor;
@@ -87,7 +87,7 @@ fn may_look(state: &Server, envelope: &Envelope) -> Result<(), Error> {
     }
 }
 
-/// A family of the text format: its comment, then its lines.
+/// Writes a metric family of the text format: its comments, then its lines.
 fn family(out: &mut String, name: &str, kind: &str, help: &str, lines: &[(String, String)]) {
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
     for (labels, value) in lines {
@@ -99,7 +99,7 @@ fn one(value: &impl ToString) -> Vec<(String, String)> {
     vec![(String::new(), value.to_string())]
 }
 
-/// A value of a label, as the format escapes it.
+/// Escapes a label's value as the format requires.
 fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,8 +1,8 @@
 //! HTTP: the catalogue as an API, the log as event streams, and the health and metrics routes.
 //!
-//! `serve` has the socket, `guard` and `limits` refuse what must not come in, `caller` says who
-//! asks, `api` calls the operation. Pages (`crate::pages`) and MCP (`mcp::http`) are further routes
-//! over the same `State`.
+//! `serve` owns the socket, `guard` and `limits` refuse bad requests, `caller` identifies the
+//! caller, `api` calls the operation. Pages (`crate::pages`) and MCP (`mcp::http`) are further
+//! routes over the same `State`.
 
 pub(crate) mod api;
 pub(crate) mod body;

@@ -1,14 +1,15 @@
-//! What operations need beyond the plain schema of their input, said in the OpenAPI document so that
-//! generated clients and the server agree: fields that go with an action, contexts, 64-bit numbers.
+//! What operations need beyond the plain schema of their input: fields that an action requires,
+//! context headers, 64-bit numbers. It is part of the OpenAPI document, so that generated clients
+//! and the server agree.
 //!
-//! The rules themselves are the operations'. Schemathesis holds this file to them.
+//! The rules themselves are in the operations. Schemathesis tests that this file agrees with them.
 
 use punchlist_core::ListKind;
 use punchlist_ops::Operation;
 use punchlist_ops::access::Access;
 use serde_json::{Value, json};
 
-/// The fields that an action of a tool needs.
+/// The fields that each action of a tool requires.
 const ACTIONS: &[(&str, &str, &[&str])] = &[
     ("issue", "create", &["title"]),
     ("issue", "view", &["number"]),
@@ -32,7 +33,7 @@ const ACTIONS: &[(&str, &str, &[&str])] = &[
     ("todo", "unblock", &["content"]),
 ];
 
-/// Fields that are needed here, where a command line could do without.
+/// Fields that are required over HTTP, although a command line can leave them out.
 const FIELDS: &[(&str, &[&str])] = &[
     ("todo", &["action"]),
     ("plan_import", &["markdown"]),
@@ -55,7 +56,7 @@ const EVIDENCE: &str = concat!(
     r"|url:https?://[a-z0-9.-]{1,60}/[a-z0-9]{0,60})$"
 );
 
-/// How texts that are more than words are written.
+/// The patterns of text fields with a syntax of their own.
 const WRITTEN: &[(&str, &str)] = &[
     ("until", TIME),
     ("since", r"^[1-9][0-9]{0,3}[smhd]$"),
@@ -63,13 +64,13 @@ const WRITTEN: &[(&str, &str)] = &[
     ("expires", r"^[1-9][0-9]{0,3}[smhd]$"),
 ];
 
-/// Exactly one of these fields is needed.
+/// Operations that need exactly one of these fields.
 const ONE_OF: &[(&str, &[&str])] = &[
     ("delegation_report", &["result", "error"]),
     ("todo_next", &["number", "planFile", "session"]),
 ];
 
-/// The headers of the context that an operation cannot do without.
+/// The context headers that an operation requires.
 pub(crate) fn headers(operation: &Operation) -> &'static [&'static str] {
     match (operation.access, operation.name) {
         (Access::List(ListKind::Turn, _), _) => &["Punchlist-Conversation", "Punchlist-Turn"],
@@ -78,13 +79,13 @@ pub(crate) fn headers(operation: &Operation) -> &'static [&'static str] {
     }
 }
 
-/// Is a field needed, whatever the plain schema says?
+/// Is this field required, even if the plain schema says otherwise?
 pub(crate) fn is_required(operation: &Operation, field: &str) -> bool {
     let named = FIELDS.iter().filter(|(name, _)| *name == operation.name);
     named.flat_map(|(_, fields)| *fields).any(|name| *name == field)
 }
 
-/// The schema of a body with all of it.
+/// The schema of a body, with all these requirements.
 pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
     bounded(&mut schema);
     let fields: Vec<String> = properties(&schema).into_iter().collect();
@@ -129,7 +130,7 @@ fn properties(schema: &Value) -> Vec<String> {
     fields.map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
 }
 
-/// These fields are there, and not null or blank.
+/// A schema that requires these fields, neither null nor blank.
 fn needing(schema: &Value, fields: &[&str]) -> Value {
     let mut needed = json!({});
     for field in fields {
@@ -140,13 +141,13 @@ fn needing(schema: &Value, fields: &[&str]) -> Value {
     json!({ "required": fields, "properties": needed })
 }
 
-/// Does a schema take this type?
+/// Does a schema accept this type?
 fn takes(schema: &Value, name: &str) -> bool {
     let kind = &schema["type"];
     kind == name || kind.as_array().is_some_and(|all| all.iter().any(|one| one == name))
 }
 
-/// Not null, and a text is not blank.
+/// Changes a schema so that it accepts neither null nor a blank text.
 pub(crate) fn given(schema: &mut Value) {
     if let Some(types) = schema["type"].as_array() {
         let kept: Vec<Value> = types.iter().filter(|name| *name != "null").cloned().collect();
@@ -164,7 +165,7 @@ pub(crate) fn given(schema: &mut Value) {
     }
 }
 
-/// Numbers have 64 bits.
+/// Limits integers to 64 bits.
 pub(crate) fn bounded(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,5 @@
-//! The API as an OpenAPI 3.1 document, made of the same schemas and doc comments as everything else.
+//! The API as an OpenAPI 3.1 document, generated from the same schemas and doc comments as all
+//! other surfaces.
 
 use punchlist_core::AgentPath;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation};
@@ -8,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::needs;
 
-/// Headers that every call takes: name, and what it says.
+/// Headers that every call accepts: name and description.
 const HEADERS: [(&str, &str); 6] = [
     ("Punchlist-Project", "The project that is meant; absent: the server's own."),
     ("Punchlist-Session", "The session the caller is in."),
@@ -18,7 +19,7 @@ const HEADERS: [(&str, &str); 6] = [
     ("Punchlist-As", "Act in this role, where the token allows it."),
 ];
 
-/// The document.
+/// Generates the document.
 #[must_use]
 pub fn document() -> Value {
     let mut paths = Map::new();
@@ -51,7 +52,7 @@ pub fn document() -> Value {
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "paths": paths,
-        // A token is optional where the store is open and the server is on loopback.
+        // A token is optional if the store is open and the server listens on loopback.
         "security": [{}, { "token": [] }],
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
@@ -184,7 +185,7 @@ fn events() -> Value {
     })
 }
 
-/// The answer, and every status of the one error table.
+/// The successful response, and one for every status in the error table.
 fn responses(output: &Value) -> Value {
     let mut statuses: Vec<u16> = TABLE.iter().map(|meaning| meaning.http).collect();
     statuses.sort_unstable();

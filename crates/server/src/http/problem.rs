@@ -7,12 +7,12 @@ use punchlist_ops::Error;
 use punchlist_ops::web_fault::WebFault;
 use sha2::{Digest, Sha256};
 
-/// A response of JSON.
+/// A JSON response.
 pub(crate) fn json(text: String) -> Response {
     of_type(StatusCode::OK, "application/json", text)
 }
 
-/// The same for a GET: a client that has it already gets no body.
+/// Like `json`, for GET: a client that already has this version gets no body.
 pub(crate) fn json_or_unchanged(text: String, headers: &HeaderMap) -> Response {
     let tag = tag(text.as_bytes());
     let mut response = match headers.get(header::IF_NONE_MATCH) {
@@ -30,21 +30,21 @@ pub(crate) fn json_or_unchanged(text: String, headers: &HeaderMap) -> Response {
     response
 }
 
-/// A weak tag: the same answer may travel compressed or not.
+/// A weak tag, because the same response may be sent compressed or not.
 fn tag(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     format!("W/\"{hex}\"")
 }
 
-/// Does an `If-None-Match` name this tag?
+/// Does an `If-None-Match` header contain this tag?
 fn names(known: &HeaderValue, tag: &str) -> bool {
     let known = known.to_str().unwrap_or_default();
     let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     known.split(',').any(|one| one.trim() == "*" || bare(one) == bare(tag))
 }
 
-/// An error as problem+json, with the headers its status asks for.
+/// An error as problem+json, with the headers that its status requires.
 pub(crate) fn problem(error: &Error) -> Response {
     let meaning = error.meaning();
     let status = StatusCode::from_u16(meaning.http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -63,7 +63,7 @@ pub(crate) fn problem(error: &Error) -> Response {
         match **fault {
             WebFault::Method { allowed } => set(header::ALLOW, allowed),
             WebFault::TooManyFailures => set(header::RETRY_AFTER, "60"),
-            // What is still to come of it is not waited for.
+            // Close the connection, so that the rest of the request is not read.
             WebFault::TooSlow { .. } => set(header::CONNECTION, "close"),
             _ => {}
         }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_tag_is_found_in_a_list_and_in_either_strength() {
+    fn a_known_tag_is_found_in_a_list_whether_weak_or_strong() {
         let tag = tag(b"{}");
         let is_known = |text: &str| names(&HeaderValue::from_str(text).unwrap(), &tag);
         assert!(is_known(&tag) && is_known("*") && is_known(&format!("\"a\", {tag}")));

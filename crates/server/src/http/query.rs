@@ -1,7 +1,6 @@
-//! The fields of a GET: texts that become what the operation's schema says.
+//! The fields of a GET request: texts, converted to the types of the operation's schema.
 //!
-//! Text that does not read as its type stays text, so that the operation's own parser says what is
-//! wrong with it.
+//! A text that cannot be converted stays text, so that the operation's parser explains the error.
 
 use punchlist_ops::explain::Fault;
 use punchlist_ops::{Error, Operation};
@@ -18,7 +17,7 @@ pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>, Error> {
         .collect()
 }
 
-/// The input that a query makes.
+/// The input that a query describes.
 pub(crate) fn input(operation: &Operation, query: &str) -> Result<Value, Error> {
     let schema = (operation.input_schema)();
     let mut input = Map::new();
@@ -37,7 +36,7 @@ pub(crate) fn input(operation: &Operation, query: &str) -> Result<Value, Error> 
     Ok(Value::Object(input))
 }
 
-/// Does a schema take this type?
+/// Does a schema accept this type?
 fn is(schema: &Value, name: &str) -> bool {
     match &schema["type"] {
         Value::String(only) => only == name,
@@ -57,20 +56,20 @@ fn value(text: &str, schema: &Value) -> Value {
             written.or_else(number).map(Value::from)
         }
         _ if is(schema, "boolean") => None,
-        // Objects, numbers, and whatever has no type of its own are written in JSON.
+        // Objects, numbers and values without a type are written as JSON.
         _ => serde_json::from_str(text).ok(),
     };
     typed.unwrap_or_else(|| text.into())
 }
 
-/// The integer that a number is, if it is one.
+/// The number as an integer, if it is whole.
 pub(crate) fn integer(number: f64) -> Option<i64> {
     let is_exact = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
     #[expect(clippy::cast_possible_truncation, reason = "it is an integer of at most 53 bits")]
     is_exact.then_some(number as i64)
 }
 
-/// Undoes `%41` and `+`.
+/// Decodes `%41` and `+`.
 fn decoded(text: &str) -> Result<String, Error> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn field_given_twice_and_bad_encodings_are_refused() {
+    fn a_field_given_twice_or_badly_encoded_is_refused() {
         let show = find("issue_show").unwrap();
         assert_eq!(input(show, "number=1&number=2").unwrap_err().code(), "bad_value");
         for bad in ["number=%", "number=%4", "number=%zz", "%ff=1"] {

@@ -1,4 +1,4 @@
-//! The socket: accepting connections, their limits, and an orderly end.
+//! The socket: accepts connections, applies their limits, and shuts down in order.
 
 use std::fmt;
 use std::io;
@@ -29,20 +29,21 @@ use super::state::{Fixtures, State, router};
 use super::tls::{Tls, TlsFiles};
 use crate::mcp::fixtures;
 
-/// How long running requests may take once the server is asked to end.
+/// How long running requests may take after the server was asked to stop.
 const GRACE: Duration = Duration::from_secs(10);
 const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
-/// Threads that may wait for the store: writers that wait together are committed together.
+/// Threads that may wait for the store. There are many, because writers that wait together are
+/// committed together.
 const WAITING_MAX: usize = 160;
 
-/// How to serve.
+/// The settings of a server.
 #[derive(Debug)]
 pub struct Settings {
     pub listen: SocketAddr,
     pub tls: Option<TlsFiles>,
-    /// The address as the world sees it, where a proxy is in front.
+    /// The address as clients see it, if a proxy is in front.
     pub public_url: Option<String>,
-    /// The project of requests that name none.
+    /// The project for requests that name none.
     pub project: Option<String>,
     pub agents: Arc<Roster>,
     pub clock: fn() -> Time,
@@ -51,7 +52,7 @@ pub struct Settings {
     pub fixtures: bool,
 }
 
-/// Why a server does not start.
+/// Why a server could not start.
 #[derive(Debug)]
 pub enum StartError {
     Listen(io::Error),
@@ -71,7 +72,7 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// A server that listens, and answers once it is run.
+/// A server that listens. It answers requests once `run` is called.
 #[derive(Debug)]
 pub struct Server {
     listener: Listener,
@@ -81,7 +82,7 @@ pub struct Server {
     stop: Arc<watch::Sender<bool>>,
 }
 
-/// What can be told to a running server.
+/// Controls a running server.
 #[derive(Clone, Debug)]
 pub struct Handle {
     stop: Arc<watch::Sender<bool>>,
@@ -89,19 +90,19 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Take no more requests, finish those that run, and end.
+    /// Accepts no more requests, finishes the running ones, and ends.
     pub fn stop(&self) {
         self.stop.send_replace(true);
     }
 
-    /// Read the certificate again.
+    /// Reads the certificate again.
     pub fn reload(&self) -> Result<(), String> {
         self.tls.as_ref().map_or(Ok(()), |tls| tls.reload())
     }
 }
 
 impl Server {
-    /// Opens the store and the socket. From here on connections are taken, and wait for [`run`].
+    /// Opens the store and the socket. From now on connections are accepted, and wait for [`run`].
     ///
     /// [`run`]: Self::run
     pub fn bind(ops: Arc<Ops>, settings: Settings) -> Result<Self, StartError> {
@@ -131,7 +132,7 @@ impl Server {
         Ok(Self { listener, address, state, tls, stop: Arc::new(stop) })
     }
 
-    /// Where it is reached.
+    /// The address of the server.
     #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
@@ -144,7 +145,7 @@ impl Server {
         Handle { stop: Arc::clone(&self.stop), tls: self.tls.clone() }
     }
 
-    /// Answers until it is stopped. An error: the log cannot be followed any more.
+    /// Answers requests until stopped. Fails if the log cannot be followed any more.
     pub fn run(self) -> Result<(), Error> {
         let failed = |error: io::Error| Error::Internal { detail: error.to_string() };
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -158,7 +159,7 @@ impl Server {
         std::thread::scope(|scope| {
             let reader = scope.spawn(|| {
                 let followed = hub.follow(&ops);
-                // Streams that hear nothing any more must not look alive.
+                // Without the log, streams would look alive but send nothing.
                 handle.stop();
                 followed
             });
@@ -183,7 +184,7 @@ impl Server {
                 _ = stopping.wait_for(|stop| *stop) => break,
             };
             let (Ok(place), Ok((socket, peer))) = connection else {
-                // Too many open files, or a connection that broke at once: others go on.
+                // Too many open files, or a connection that broke at once: go on with the next one.
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 continue;
             };
@@ -214,7 +215,7 @@ impl Server {
     }
 }
 
-/// One connection.
+/// An accepted connection.
 struct Connection {
     router: Router,
     peer: SocketAddr,
@@ -235,7 +236,7 @@ impl Connection {
             .max_buf_size(self.limits.headers_max)
             .serve_connection(TokioIo::new(socket), service);
         let mut connection = std::pin::pin!(connection);
-        // What goes wrong on a connection is its client's to notice.
+        // Errors on a connection concern only its client, so they are ignored here.
         let stopped = tokio::select! {
             _ = connection.as_mut() => false,
             _ = self.stopping.wait_for(|stop| *stop) => true,

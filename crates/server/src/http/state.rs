@@ -1,4 +1,4 @@
-//! What all requests share.
+//! The state that all requests share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,19 +26,19 @@ pub(crate) struct State {
     pub(crate) ops: Arc<Ops>,
     pub(crate) agents: Arc<Roster>,
     pub(crate) clock: fn() -> Time,
-    /// The project that is meant where a request names none.
+    /// The project for requests that name none.
     pub(crate) project: Option<String>,
     pub(crate) site: Site,
     pub(crate) limiter: Arc<Limiter>,
     pub(crate) metrics: Metrics,
     pub(crate) hub: Arc<Hub>,
-    /// The fixtures of the conformance suite, in the hidden mode.
+    /// The fixtures of the conformance suite; only in the hidden mode.
     pub(crate) fixtures: Option<Fixtures>,
-    /// True once the server ends.
+    /// True once the server is stopping.
     pub(crate) stopping: watch::Receiver<bool>,
 }
 
-/// The service of the fixtures.
+/// The service that offers the fixtures.
 #[derive(Clone)]
 pub(crate) struct Fixtures(pub(crate) Service);
 
@@ -50,7 +50,7 @@ impl fmt::Debug for Fixtures {
 
 pub(crate) type Shared = Arc<State>;
 
-/// Runs a job that waits for the store on a thread that may wait.
+/// Runs a job that may block on the store, on a thread for blocking work.
 pub(crate) async fn blocking<T: Send + 'static>(
     job: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {

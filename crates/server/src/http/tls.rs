@@ -1,4 +1,4 @@
-//! TLS: a certificate and its key from two files, read again when somebody asks.
+//! TLS: a certificate and its key from two files, which can be read again while the server runs.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -9,17 +9,17 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// No chain of certificates is longer.
+/// The largest certificate or key file, in bytes.
 const FILE_MAX: usize = 1 << 20;
 
-/// Where certificate and key are.
+/// The paths of the certificate and the key.
 #[derive(Clone, Debug)]
 pub struct TlsFiles {
     pub certificate: PathBuf,
     pub key: PathBuf,
 }
 
-/// What new connections are met with.
+/// The TLS configuration for new connections.
 #[derive(Debug)]
 pub(crate) struct Tls {
     files: TlsFiles,
@@ -32,7 +32,7 @@ impl Tls {
         Ok(Self { files, current })
     }
 
-    /// Reads the files again. If they do not fit, the old ones go on.
+    /// Reads the files again. If they are invalid, the old ones stay in use.
     pub(crate) fn reload(&self) -> Result<(), String> {
         let new = config(&self.files)?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = new;

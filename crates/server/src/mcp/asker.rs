@@ -1,7 +1,7 @@
-//! Who sends requests: the process that was started for one agent, or one request over HTTP.
+//! The sender of MCP requests: a process that was started for one agent, or a single HTTP request.
 //!
-//! Who calls and in which turn comes from the process (flags, environment), from the request's
-//! headers, and from its `_meta`, which the host writes; never from the arguments, which the model
+//! The caller and its turn come from the process (flags, environment), from the request's headers,
+//! and from its `_meta`, which the host writes. They never come from the arguments, which the model
 //! writes.
 
 use std::sync::Arc;
@@ -14,14 +14,15 @@ use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-/// What somebody can show for itself.
+/// The facts about a caller, and its token.
 pub(crate) type Credentials = (Facts, Option<String>);
 
 #[derive(Clone, Debug)]
 pub(crate) struct Asker {
     pub(crate) ops: Arc<Ops>,
     credentials: Arc<Credentials>,
-    /// The envelope of every call, but for who calls, what the host says in `_meta`, and the time.
+    /// The envelope of every call. The caller, the time and what the host says in `_meta` are set
+    /// for each call.
     envelope: Arc<Envelope>,
     clock: fn() -> Time,
     kind: Kind,
@@ -29,9 +30,9 @@ pub(crate) struct Asker {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Judged anew at every call, so that a token that was revoked proves nothing any more.
+    /// Identified again at every call, so that a revoked token stops working at once.
     Process,
-    /// Judged when the request came in.
+    /// Identified when the request arrived.
     Request,
 }
 
@@ -46,7 +47,7 @@ impl Asker {
         Self { ops, credentials, envelope, clock, kind: Kind::Process }
     }
 
-    /// One request: its envelope says who it is.
+    /// The sender of one request, identified by its envelope.
     pub(crate) fn request(
         ops: Arc<Ops>,
         credentials: Credentials,
@@ -57,12 +58,12 @@ impl Asker {
         Self { ops, credentials, envelope, clock, kind: Kind::Request }
     }
 
-    /// Who it was when it began. For what is listed, not for what is done.
+    /// The actor as identified at the start. Use it only for listings, not for actions.
     pub(crate) fn actor(&self) -> &Actor {
         &self.envelope.actor
     }
 
-    /// How it was proved when it began.
+    /// The proof as of the start.
     pub(crate) fn proof(&self) -> Proof {
         self.envelope.proof
     }
@@ -75,7 +76,7 @@ impl Asker {
         matches!(self.kind, Kind::Request)
     }
 
-    /// Who it is now. For what goes on longer than a request.
+    /// Identifies the actor again. For anything that lasts longer than one request.
     pub(crate) fn judged(&self) -> Result<(Actor, Proof), Error> {
         let (facts, token) = &*self.credentials;
         let (actor, proof) = self.ops.identify(facts.clone(), token.as_deref())?;
@@ -89,7 +90,7 @@ impl Asker {
         Ok((actor, proof))
     }
 
-    /// The envelope of one call: what the host says in `_meta` goes before flags and headers.
+    /// The envelope of one call. Values in `_meta` take precedence over flags and headers.
     pub(crate) fn envelope(&self, meta: &JsonObject) -> Envelope {
         let say = |name: &str| meta.get(name).and_then(Value::as_str).map(str::to_owned);
         let mut envelope = Envelope::clone(&self.envelope);
@@ -112,14 +113,15 @@ impl Asker {
         envelope
     }
 
-    /// The same with what the client's user answered. A stored answer must not take its place.
+    /// The envelope with the answer of the client's user. The idempotency key is removed, so that
+    /// no stored answer is returned instead.
     pub(crate) fn with_answer(mut envelope: Envelope, answer: ClientAnswer) -> Envelope {
         envelope.idempotency_key = None;
         envelope.context.client_answer = Some(answer);
         envelope
     }
 
-    /// The envelope of a read in a project, which may be another one than the caller's.
+    /// The envelope for a read in a project, which need not be the caller's own.
     pub(crate) fn reading(&self, project: &str) -> Envelope {
         let mut envelope = Envelope::clone(&self.envelope);
         envelope.now = (self.clock)();
@@ -132,7 +134,7 @@ impl Asker {
         envelope
     }
 
-    /// Runs a job of the store under an envelope with the caller's present rights.
+    /// Runs a job on the store, under an envelope with the caller's current rights.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         mut envelope: Envelope,
@@ -150,8 +152,9 @@ impl Asker {
             }
             job(&asker.ops, &envelope)
         };
-        // A file answers one agent sooner than a second thread would wake up. A server may take its
-        // time, and its connections must not be used here; the protocol goes on meanwhile.
+        // For one agent, a local file answers faster than another thread wakes up. A database
+        // server may be slow, and its connections must not be used inside the runtime, so there the
+        // job runs on another thread.
         if self.kind == Kind::Process && self.ops.is_local() {
             return job();
         }

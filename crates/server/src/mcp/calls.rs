@@ -1,4 +1,4 @@
-//! Tool calls: an operation of the catalogue, its answer or its refusal.
+//! Tool calls: each calls an operation of the catalogue and returns its answer or its refusal.
 
 use punchlist_ops::catalogue::find;
 use punchlist_ops::{Error, Operation};
@@ -43,7 +43,7 @@ impl McpServer {
     }
 }
 
-/// One call of a tool.
+/// A call of a tool.
 pub(crate) struct Call<'a> {
     pub(crate) server: &'a McpServer,
     pub(crate) operation: &'static Operation,
@@ -72,8 +72,9 @@ impl Call<'_> {
     }
 }
 
-/// An answer. What comes as a list for people, too, is short text beside the structure: a model
-/// pays for every word, and saying it all twice helps nobody.
+/// Builds the result of a call. If the output also has a text for people, the result has a short
+/// text beside the structure, because a model pays for every token and gains nothing from reading
+/// the same twice.
 pub(crate) fn answered(operation: &Operation, output: Value) -> CallToolResult {
     let text = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default();
     let (list, message) = (text("markdown").trim_end().to_owned(), text("message").to_owned());
@@ -88,7 +89,7 @@ pub(crate) fn answered(operation: &Operation, output: Value) -> CallToolResult {
     result
 }
 
-/// A refusal is an answer, not a broken protocol: the model reads what to do next.
+/// A refusal is a result, not a protocol error, so that the model reads what to do next.
 pub(crate) fn refusal(error: &Error) -> CallToolResult {
     let mut text = format!("{}: {error}", error.code());
     if let Some(hint) = error.hint() {

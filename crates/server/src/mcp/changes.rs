@@ -1,7 +1,8 @@
-//! What a client wants to hear of, and what of it reads differently now.
+//! What a client has subscribed to, and which parts of it have changed.
 //!
-//! At a beat of the pulse the things themselves are read again, under the caller's present identity.
-//! So nobody hears of what it may not see, and there is no second account of what an event touches.
+//! At every beat of the pulse, the subscribed things are read again with the caller's current
+//! identity. So a client is never notified of something it may not see, and no code needs to know
+//! which event affects which thing.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,14 +18,14 @@ use super::resources;
 use super::tools::{Choice, listed};
 use super::uri::Address;
 
-/// The most resources that one connection may subscribe to.
+/// How many resources one connection may subscribe to.
 pub(crate) const SUBSCRIPTIONS_MAX: usize = 200;
-/// The shortest time between two looks: a busy store is not read for every commit.
+/// The shortest time between two reads, so that a busy store is not read at every commit.
 pub(crate) const PAUSE: Duration = Duration::from_millis(200);
-/// The longest time without a look: a token may have run out.
+/// The longest time without a read, because a token may have expired.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is announced.
+/// A change to announce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Tools,
@@ -32,7 +33,7 @@ pub(crate) enum Change {
     Resource(String),
 }
 
-/// What is watched, as it was read last.
+/// The watched lists and resources, as they were last read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
     tools: Option<Standing>,
@@ -40,7 +41,7 @@ pub(crate) struct Watched {
     things: BTreeMap<String, (Address, Option<Read>)>,
 }
 
-/// The digest of what was read; none: it was not there.
+/// The digest of a thing as it was read.
 type Read = [u8; 32];
 
 /// What the list of tools depends on.
@@ -52,7 +53,7 @@ struct Standing {
 }
 
 impl Watched {
-    /// Watch the lists from now on.
+    /// Watches the lists from now on.
     pub(crate) fn lists(
         &mut self,
         asker: &Asker,
@@ -66,7 +67,7 @@ impl Watched {
         Ok(())
     }
 
-    /// Watch a resource from now on. False: it is not there for the caller.
+    /// Watches a resource from now on. Returns false if it does not exist for the caller.
     pub(crate) fn resource(
         &mut self,
         asker: &Asker,
@@ -81,7 +82,7 @@ impl Watched {
         Ok(is_there)
     }
 
-    /// The same for one that may come into being later.
+    /// Like `resource`, for a resource that may be created later.
     pub(crate) fn expect(&mut self, asker: &Asker, choice: Choice, uri: &str) -> Result<(), Error> {
         if let Some(address) = Address::parse(uri) {
             let read = Look::new(asker, choice)?.thing(&address)?;
@@ -90,17 +91,17 @@ impl Watched {
         Ok(())
     }
 
-    /// Takes over the lists of another.
+    /// Takes over the watched lists of another.
     pub(crate) fn take_lists(&mut self, other: Self) {
         (self.tools, self.resources) = (other.tools, other.resources);
     }
 
-    /// Takes over the resources of another, too.
+    /// Adds the watched resources of another.
     pub(crate) fn add(&mut self, other: Self) {
         self.things.extend(other.things);
     }
 
-    /// Takes over what another has read, but for what was forgotten meanwhile.
+    /// Takes over the last reads of another, except for resources that were unsubscribed meanwhile.
     pub(crate) fn update(&mut self, other: Self) {
         (self.tools, self.resources) = (other.tools, other.resources);
         for (uri, read) in other.things {
@@ -116,7 +117,7 @@ impl Watched {
         self.things.len()
     }
 
-    /// What reads differently now.
+    /// Reads everything again. Returns what has changed.
     pub(crate) fn look(&mut self, asker: &Asker, choice: Choice) -> Result<Vec<Change>, Error> {
         let look = Look::new(asker, choice)?;
         let mut changes = Vec::new();
@@ -142,7 +143,7 @@ impl Watched {
     }
 }
 
-/// One look at the store, with the caller's present rights.
+/// One read of the store, with the caller's current rights.
 struct Look<'a> {
     asker: &'a Asker,
     choice: Choice,

@@ -1,8 +1,8 @@
-//! Questions to a person: through the client where it can ask its user, else parked in the inbox.
+//! Questions to a person: asked through the client if it can ask its user, and always in the inbox.
 //!
 //! Only `ask` and `form` are passed on. The gate is opened first, so it can be answered anywhere,
-//! and it is the first answer that counts. What the client says of its user goes back into the same
-//! operation as the envelope's `client_answer`; the core decides whether it is taken.
+//! and the first answer counts. The user's answer goes back into the same operation as the
+//! envelope's `client_answer`, and the core decides whether to accept it.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ use super::calls::Call;
 
 /// The name of the one question in `input_required`.
 const KEY: &str = "answer";
-/// How often it is looked whether somebody else has answered, where nothing says so.
+/// How often to check whether somebody else has answered, if there is no notification.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Is this a question that a client's user may answer?
@@ -30,7 +30,7 @@ pub(crate) fn is_question(operation: &Operation) -> bool {
     matches!(operation.name, "ask" | "form")
 }
 
-/// Asks, and passes the question on where the client can.
+/// Opens a gate, and passes the question on if the client can ask its user.
 pub(crate) async fn ask(
     call: &Call<'_>,
     request: &CallToolRequestParams,
@@ -45,13 +45,13 @@ pub(crate) async fn ask(
     match question {
         None => Ok(call.complete(output)),
         Some(question) if is_stateless => Ok(input_required(&gate, question)),
-        // A request over HTTP has no way back to the client that sent it.
+        // A server cannot send requests to the client of an HTTP request.
         Some(_) if call.asker().is_request() => Ok(call.complete(output)),
         Some(question) => elicit(call, output, gate, question).await,
     }
 }
 
-/// The id of the gate, while nobody has answered it.
+/// The id of the gate, if it is still open.
 fn open_gate(output: &Value) -> Option<String> {
     let is_open = output["state"] == "open";
     output["gateId"].as_str().filter(|_| is_open).map(str::to_owned)
@@ -65,11 +65,11 @@ fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
 /// Can the client ask its user to fill in fields?
 fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     let declared = context.client_capabilities().and_then(|can| can.elicitation);
-    // A client that names no mode has the first one: fields.
+    // A client that names no mode supports forms.
     declared.is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
-/// The question in the words of the protocol; none: it cannot be said there.
+/// The question in the protocol's format. `None` if the protocol cannot express it.
 fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
     let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
     let (message, schema) = match text("title") {
@@ -97,7 +97,7 @@ fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
     serde_json::from_value(params).ok()
 }
 
-/// What the user said, as an answer to the gate; none: nothing yet.
+/// The user's answer to the gate. `None` if there is no answer yet.
 fn said(call: &Call<'_>, gate: &str, result: &ElicitResult) -> Option<ClientAnswer> {
     let gate = gate.to_owned();
     match result.action {
@@ -112,12 +112,12 @@ fn said(call: &Call<'_>, gate: &str, result: &ElicitResult) -> Option<ClientAnsw
         ElicitationAction::Decline => {
             Some(ClientAnswer { gate, decision: GateDecision::Refuse, response: None })
         }
-        // The user has put it off: it stays in the inbox.
+        // The user postponed the question, so it stays in the inbox.
         _ => None,
     }
 }
 
-/// Passes the answer on; the output says what counts now.
+/// Records the user's answer. The output shows the answer that counts.
 async fn relay(call: &Call<'_>, answer: ClientAnswer) -> Result<Value, Error> {
     let envelope = Asker::with_answer(call.asker().envelope(call.meta()), answer);
     let (operation, input) = (call.operation, Value::Object(call.arguments.clone()));
@@ -131,13 +131,13 @@ fn input_required(gate: &str, question: ElicitRequestParams) -> CallToolResponse
     CallToolResponse::InputRequired(result)
 }
 
-/// The call again, with what the user said.
+/// The repeated call, with the user's response.
 async fn answered(
     call: &Call<'_>,
     state: Option<&str>,
     responses: &InputResponses,
 ) -> Result<CallToolResponse, Error> {
-    // Without the state it is the question itself that says which gate is meant.
+    // Without the state, the question itself identifies the gate.
     let (gate, output) = match state {
         Some(gate) => (gate.to_owned(), None),
         None => {
@@ -154,7 +154,7 @@ async fn answered(
     {
         return Ok(call.complete(relay(call, answer).await?));
     }
-    // No answer that can be read: the question still waits.
+    // There is no readable answer, so the question stays open.
     let output = match output {
         Some(output) => output,
         None => call.make().await?,
@@ -165,7 +165,7 @@ async fn answered(
     }
 }
 
-/// Asks the client's user, until they answer, somebody else does, or the call is cancelled.
+/// Asks the client's user until they answer, somebody else answers, or the call is cancelled.
 async fn elicit(
     call: &Call<'_>,
     output: Value,
@@ -193,7 +193,7 @@ async fn elicit(
                 drop(handle.cancel(Some("the call was cancelled".to_owned())).await);
                 return Ok(call.complete(output));
             }
-            // Nobody is there to be asked; the question is in the inbox.
+            // The client is gone, but the question is in the inbox.
             () = call.server.stopped() => return Ok(call.complete(output)),
             () = beats.next(PATIENCE) => {
                 let now = call.make().await?;
@@ -206,7 +206,7 @@ async fn elicit(
     }
 }
 
-/// What a model reads while a question waits, and once it is answered.
+/// The text for a model while a question is open, and after it is answered.
 pub(crate) fn words(operation: &Operation, output: &Value) -> Option<String> {
     if !matches!(operation.name, "ask" | "form" | "checkpoint") {
         return None;

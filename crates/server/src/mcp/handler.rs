@@ -1,4 +1,4 @@
-//! The protocol's requests, each handed on to the file that answers it.
+//! The requests of the protocol. Each is passed on to the file that answers it.
 
 use std::future::Future;
 
@@ -19,7 +19,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use super::resources::failed;
 use super::{McpServer, prompts, resources, tools};
 
-/// How long a client may keep a list that changes rarely; it hears of it when it does.
+/// How long a client may cache a list that rarely changes. It is notified of changes.
 const RARELY_MS: u64 = 60_000;
 
 impl McpServer {
@@ -41,7 +41,7 @@ impl McpServer {
             .with_instructions(instructions(self.asker.actor().role, self.choice))
     }
 
-    /// The role of the caller now: a token may have been revoked, or replaced.
+    /// The caller's current role. Its token may have been revoked or replaced.
     async fn role(&self) -> Result<Role, ErrorData> {
         if self.asker.is_request() {
             return Ok(self.asker.actor().role);
@@ -79,7 +79,7 @@ impl ServerHandler for McpServer {
         if let Ok(result) = &mut negotiated
             && self.asker.is_request()
         {
-            // Without a session there is nobody to announce anything to.
+            // Without a session, changes cannot be announced.
             result.capabilities = self.info(false).capabilities;
         }
         context.peer.set_peer_info(request);
@@ -168,8 +168,8 @@ impl ServerHandler for McpServer {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        // Over HTTP this was done before, on a thread that may wait. Here there is one client, which
-        // waits for the answer.
+        // Over HTTP, `prepare` already ran on a thread that may block. Here there is only one
+        // client, and it waits for the answer, so blocking is fine.
         let is_prepared = self.asker.is_request();
         std::thread::scope(|scope| {
             let prepare = || match is_prepared {
@@ -205,8 +205,8 @@ impl ServerHandler for McpServer {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // A server's database has no connection to spare for every idle agent: there changes are
-        // watched for once a client subscribes.
+        // A database server cannot spare a connection for every idle agent. There, watching starts
+        // when a client subscribes.
         if !self.asker.is_request() && self.asker.ops.is_local() {
             self.announce(context.peer);
         }

@@ -1,7 +1,8 @@
-//! `/mcp`: the same handler over HTTP, one request at a time, so any replica may get any of them.
+//! `/mcp`: the same handler over HTTP. No request depends on an earlier one, so any replica can
+//! answer it.
 //!
-//! Who may send one is decided as for `/v1`. Messages are judged like lines of standard input; what
-//! is left for the library are its headers, and the choice between one answer and a stream.
+//! Access is the same as for `/v1`. Messages are checked like lines of standard input. The library
+//! handles only its headers and the choice between a single response and a stream.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ use crate::http::limits::Place;
 use crate::http::problem::{of_type, problem};
 use crate::http::state::{Shared, blocking};
 
-/// One message.
+/// Answers one message.
 pub(crate) async fn message(FromState(state): FromState<Shared>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     match answer(&state, parts, body).await {
@@ -50,7 +51,7 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
         }
         Judged::Message(message) => match &*message {
             JsonRpcMessage::Request(request) => match &request.request {
-                // It stays open, like a stream of events.
+                // This request stays open, so it counts as an event stream.
                 ClientRequest::SubscriptionsListenRequest(listen) => {
                     let place = state.limiter.stream(asker.proof())?;
                     Some((place, listen.params.notifications.clone()))
@@ -70,7 +71,8 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
     Ok(handed_on(state, server, request).await)
 }
 
-/// A message that is not one. What was asked for is not known, so the status says it, too.
+/// The response to an invalid message. The request's method is unknown, so the HTTP status shows
+/// the error, too.
 fn wrong(answer: &Value) -> Response {
     let status = match answer.get("error") {
         Some(_) => StatusCode::BAD_REQUEST,
@@ -79,7 +81,7 @@ fn wrong(answer: &Value) -> Response {
     of_type(status, "application/json", answer.to_string())
 }
 
-/// Who sends a request, judged as for `/v1`.
+/// Identifies the sender of a request, as for `/v1`.
 async fn asker(state: &Shared, parts: &Parts) -> Result<Asker, Error> {
     let caller = Caller::read(parts)?;
     let shared = Arc::clone(state);
@@ -89,7 +91,7 @@ async fn asker(state: &Shared, parts: &Parts) -> Result<Asker, Error> {
         shared.ops.admits(envelope.proof)?;
         Ok(Asker::request(Arc::clone(&shared.ops), credentials, envelope, shared.clock))
     };
-    // Who it is takes one short read; a file answers that sooner than another thread wakes up.
+    // Identifying needs one short read; a local file answers faster than another thread wakes up.
     if state.ops.is_local() { judge() } else { blocking(judge).await }
 }
 
@@ -111,7 +113,7 @@ async fn handed_on(state: &Shared, server: McpServer, mut request: Request) -> R
         request.extensions_mut().insert(server);
         return fixtures.0.handle(request).await.map(Body::new);
     }
-    // Host, Origin and the size of a body were looked at before.
+    // Host, Origin and the size of the body have already been checked.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .with_legacy_session_mode(false)

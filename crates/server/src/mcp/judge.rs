@@ -1,9 +1,9 @@
-//! What a message is: a line of standard input, or the body of a POST.
+//! Checks a message: a line of standard input, or the body of a POST.
 //!
-//! The protocol library drops what is not JSON, and takes a known method with wrong parameters for an
-//! unknown one; whoever sent such a message would wait for ever, or be told something untrue. So
-//! messages are judged here first. What is wrong is answered with a JSON-RPC error, with the
-//! request's id where it can be found.
+//! The protocol library drops input that is not JSON, and treats a known method with wrong
+//! parameters as an unknown method. The sender of such a message would wait forever or get a wrong
+//! error. So messages are checked here first. An invalid message is answered with a JSON-RPC error,
+//! with the request's id if it can be found.
 
 use punchlist_ops::Error;
 use punchlist_ops::explain::Fault;
@@ -26,21 +26,21 @@ const PARSE_ERROR: i64 = -32_700;
 pub(crate) const INVALID_REQUEST: i64 = -32_600;
 const INVALID_PARAMS: i64 = -32_602;
 
-/// From this revision on there is no handshake, and these methods are not known.
+/// From this revision on there is no handshake, and these methods are unknown.
 const NO_HANDSHAKE: &str = "2026-07-28";
 const REMOVED: [&str; 4] =
     ["initialize", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// What a message is.
+/// The result of the check.
 pub(crate) enum Judged {
     Message(Box<RxJsonRpcMessage<RoleServer>>),
-    /// Nothing to hand on: what is answered, and what is wrong.
+    /// Invalid: the answer to send, and the reason.
     Wrong(Value, String),
-    /// A notification that is not known, or an empty line.
+    /// A notification that is unknown or invalid, or an empty line. No answer is needed.
     Nothing,
 }
 
-/// `is_over`: it was longer than a message may be, and this is its beginning.
+/// Checks a message. `is_over`: it was too long, and `line` is only its beginning.
 pub(crate) fn judge(line: &[u8], is_over: bool) -> Judged {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
@@ -77,7 +77,7 @@ fn message(value: Value) -> Judged {
     let is_notification = method.is_some() && !fields.contains_key("id");
     match serde_json::from_value(value) {
         Ok(message) => Judged::Message(Box::new(message)),
-        // The protocol has no answer to a notification.
+        // The protocol does not allow an answer to a notification.
         Err(_) if is_notification => Judged::Nothing,
         Err(_) => {
             let why = "not a JSON-RPC 2.0 request: it has `jsonrpc`, `id` and `method`";
@@ -86,8 +86,8 @@ fn message(value: Value) -> Judged {
     }
 }
 
-/// A model that calls a tool with no object at all reads that as a result, like any other wrong
-/// input.
+/// Arguments that are not an object are reported as a tool result, like any other bad input, so
+/// that the model can read the error.
 fn wrong_arguments(id: &Value, method: &str, params: &Value) -> Option<Judged> {
     let (name, arguments) = (params["name"].as_str()?, params.get("arguments")?);
     if method != "tools/call" || arguments.is_object() || arguments.is_null() {
@@ -99,7 +99,7 @@ fn wrong_arguments(id: &Value, method: &str, params: &Value) -> Option<Judged> {
     Some(Judged::Wrong(json!({ "jsonrpc": "2.0", "id": id, "result": result }), detail))
 }
 
-/// What is wrong with the parameters of a method that this server answers.
+/// The fault in the parameters of a method that this server answers.
 fn wrong_params(method: &str, params: &Value) -> Option<String> {
     if !(params.is_null() || params.is_object()) {
         return Some(format!("the params of {method} are {}, not an object", kind(params)));
@@ -147,8 +147,8 @@ pub(crate) fn wrong(id: Option<Value>, code: i64, why: String) -> Judged {
     Judged::Wrong(json!({ "jsonrpc": "2.0", "id": id, "error": error }), why)
 }
 
-/// The id in bytes that do not parse as a whole: the value of the key `id` of the outermost object,
-/// where it is an integer or a string.
+/// Finds the id in bytes that are not valid JSON: the value of the key `id` in the outermost
+/// object, if it is an integer or a string.
 fn id_in(bytes: &[u8]) -> Option<Value> {
     let (mut depth, mut at) = (0_usize, 0);
     let mut is_key = false;
@@ -177,7 +177,7 @@ fn id_in(bytes: &[u8]) -> Option<Value> {
     None
 }
 
-/// Where the string that begins at `start` is over.
+/// The index after the string that begins at `start`.
 fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -202,7 +202,7 @@ fn scalar(bytes: &[u8]) -> Option<Value> {
         _ => bytes.iter().position(|byte| !matches!(byte, b'-' | b'0'..=b'9'))?,
     };
     let value: Value = serde_json::from_slice(&bytes[..end]).ok()?;
-    // `1.5` and `1e3` are not ids: the digits before the point say something else.
+    // `1.5` and `1e3` are not valid ids, and their first digits are another number.
     let goes_on = matches!(bytes.get(end), Some(b'.' | b'e' | b'E'));
     (value.is_string() || (value.is_i64() && !goes_on)).then_some(value)
 }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_answered_with_its_id_where_it_can_be_read() {
+    fn invalid_json_is_answered_with_its_id_if_it_can_be_read() {
         let deep = format!(r#"{{"id":7,"params":{}{}}}"#, "[".repeat(200), "]".repeat(200));
         let cases: [(&[u8], Value); 12] = [
             (b"this is no JSON", Value::Null),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_json_and_no_request_is_answered() {
+    fn json_that_is_not_a_request_is_answered_with_an_error() {
         let cases: [(&str, i64, Value); 11] = [
             ("null", INVALID_REQUEST, Value::Null),
             ("[1,2]", INVALID_REQUEST, Value::Null),
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_no_object_are_a_result_for_the_model() {
+    fn arguments_that_are_not_an_object_give_a_result_for_the_model() {
         for arguments in ["[1]", "\"text\"", "3", "true"] {
             let line = format!(
                 r#"{{"jsonrpc":"2.0","id":4,"method":"tools/call",
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_handed_on_and_what_needs_no_answer_gets_none() {
+    fn valid_messages_are_passed_on_and_notifications_get_no_answer() {
         for line in [
             r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"no/such/method","params":{"a":1}}"#,

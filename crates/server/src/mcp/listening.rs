@@ -1,4 +1,4 @@
-//! Telling clients what changed: on a connection with a handshake, and in `subscriptions/listen`.
+//! Notifies clients of changes: on a connection with a handshake, and in `subscriptions/listen`.
 
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ impl McpServer {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads the store for what is announced, on a thread that may wait.
+    /// Reads the store for announcements, on a thread that may block.
     async fn look<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
@@ -28,7 +28,7 @@ impl McpServer {
         tokio::task::spawn_blocking(move || job(&server)).await.unwrap_or_else(panicked)
     }
 
-    /// Announces changes on a connection that began with a handshake, as long as it lasts.
+    /// Announces changes on a connection with a handshake, until it ends.
     pub(super) fn announce(&self, peer: Peer<RoleServer>) {
         if self.is_announcing.swap(true, Ordering::SeqCst) {
             return;
@@ -54,7 +54,7 @@ impl McpServer {
                     server.watched().update(seen);
                     Ok(changes)
                 });
-                // A caller that may not look any more hears nothing; its next call says why.
+                // A caller that lost its rights is not notified any more; its next call says why.
                 for change in looked.await.unwrap_or_default() {
                     let told = match change {
                         Change::Tools => peer.notify_tool_list_changed().await,
@@ -73,7 +73,7 @@ impl McpServer {
         });
     }
 
-    /// `resources/subscribe`, on a connection.
+    /// `resources/subscribe` on a connection.
     pub(super) async fn watch(&self, uri: String) -> Result<(), ErrorData> {
         if self.watched().count() >= SUBSCRIPTIONS_MAX {
             let message = format!("at most {SUBSCRIPTIONS_MAX} resources can be subscribed to");
@@ -97,8 +97,8 @@ impl McpServer {
         self.watched().forget(uri);
     }
 
-    /// Reads what a subscription is about, before it is acknowledged: what changes after that is
-    /// announced. Not to be called where threads must not wait.
+    /// Reads the subscribed things before the subscription is acknowledged, so that every later
+    /// change is announced. Must not be called on a thread that may not block.
     pub(super) fn prepare(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         let filter = accepted(requested);
         let beats = self.pulse.beats();
@@ -108,13 +108,13 @@ impl McpServer {
         filter
     }
 
-    /// What was prepared for a filter.
+    /// The filter that `prepare` accepted.
     pub(super) fn prepared(&self, requested: &SubscriptionFilter) -> SubscriptionFilter {
         accepted(requested)
     }
 
-    /// `subscriptions/listen`: until it is cancelled, the server ends, or the token proves nothing
-    /// any more.
+    /// `subscriptions/listen`: runs until it is cancelled, the server stops, or the token becomes
+    /// invalid.
     pub(super) async fn listen_to(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let prepared = {
             let mut waiting = self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,7 +140,7 @@ impl McpServer {
             let changes = match changes {
                 Ok(changes) => changes,
                 Err(error) if matches!(error.meaning().http, 401 | 403) => return Ok(()),
-                // A store that is away is waited for.
+                // The store is unreachable: wait for it.
                 Err(_) => Vec::new(),
             };
             for change in changes {
@@ -174,7 +174,7 @@ impl McpServer {
     }
 }
 
-/// A subscription as it was when it was accepted.
+/// An accepted subscription, with the state at that time.
 #[derive(Debug)]
 pub(super) struct Accepted {
     filter: SubscriptionFilter,
@@ -192,8 +192,8 @@ fn is_same(one: &SubscriptionFilter, other: &SubscriptionFilter) -> bool {
     wanted(one) == wanted(other) && uris(one) == uris(other)
 }
 
-/// What is announced of what a client asks for: our own addresses, and not too many. Prompts never
-/// change.
+/// The part of a requested filter that we announce: our own addresses, up to the limit. Prompts
+/// never change.
 fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = requested.clone();
     accepted.prompts_list_changed = None;

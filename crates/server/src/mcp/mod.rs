@@ -1,8 +1,8 @@
 //! MCP: one handler for both transports and both eras of the protocol (ADR 0028).
 //!
-//! `asker` says who sends requests, `calls` calls operations, `gates` passes questions on to the
-//! client's user, `waits` waits for delegations, `resources` and `prompts` read, `changes` finds out
-//! what to announce. `stdio` and `http` are the transports. No rule lives here.
+//! `asker` identifies the sender, `calls` calls operations, `gates` passes questions on to the
+//! client's user, `waits` waits for delegations, `resources` and `prompts` read, `changes` detects
+//! what to announce. `stdio` and `http` are the transports. No rule is in this module.
 
 mod asker;
 mod calls;
@@ -44,20 +44,20 @@ pub struct McpServer {
     asker: Asker,
     choice: Choice,
     pulse: Pulse,
-    /// What this connection wants to hear of, where it has subscribed by a request of its own.
+    /// The subscriptions that this connection made with `resources/subscribe`.
     watched: Arc<Mutex<Watched>>,
-    /// Subscriptions that were accepted, and have not begun to listen.
+    /// Subscriptions that were accepted but are not listened to yet.
     accepted: Arc<Mutex<Vec<Accepted>>>,
-    /// Somebody announces changes on this connection already.
+    /// Are changes already announced on this connection?
     is_announcing: Arc<AtomicBool>,
-    /// True once the server ends.
+    /// True once the server is stopping.
     stopping: Option<watch::Receiver<bool>>,
-    /// The place of a stream, for as long as it is open.
+    /// The slot of a stream, held while the stream is open.
     _place: Option<Arc<Place>>,
 }
 
 impl McpServer {
-    /// Ends when the server is to end.
+    /// Returns when the server is stopping.
     async fn stopped(&self) {
         match self.stopping.clone() {
             Some(mut stopping) => drop(stopping.wait_for(|stop| *stop).await),

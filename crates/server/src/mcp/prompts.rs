@@ -1,4 +1,4 @@
-//! Prompts: the core's texts, filled with what the caller may read.
+//! Prompts: texts of the core, filled with data that the caller may read.
 
 use punchlist_core::briefing::{ALL, Briefing};
 use punchlist_ops::catalogue::find;
@@ -53,7 +53,7 @@ pub(crate) async fn prompt(
     let state = asker.run(envelope, state).await;
     let state = match state {
         Ok(state) => state,
-        // Without a session there is nothing to tell. An issue that was named must be there.
+        // Without a session the prompt has no state. But a named issue must exist.
         Err(error) if is_absent(&error) && !is_named => String::new(),
         Err(error) if error.meaning().http < 500 => {
             return Err(ErrorData::invalid_params(error.to_string(), Some(error.to_json())));
@@ -65,7 +65,7 @@ pub(crate) async fn prompt(
     Ok(GetPromptResult::new(vec![message]).with_description(briefing.about))
 }
 
-/// What is known about the work of the caller's session, or of the issue it names.
+/// The state of the work of the caller's session, or of the issue it names.
 fn state(ops: &Ops, envelope: &Envelope) -> Result<String, Error> {
     let input = json!({ "budget": 4_000 });
     let context = ops.call(find("session_context")?, envelope, input)?;

@@ -1,7 +1,7 @@
-//! When to look again: something may have been written to the store.
+//! The pulse: notifies when something may have been written to the store.
 //!
-//! In `punch serve` the hub says so. A process of its own has a thread that waits for the store's
-//! hints, from the first time somebody wants to know.
+//! In `punch serve`, the hub sends it. Any other process starts a thread on first use, which waits
+//! for the store's hints.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
@@ -12,7 +12,7 @@ use punchlist_ops::{Envelope, Error, Ops};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// How long the thread waits before it asks whether to go on.
+/// How long the thread waits before it checks whether to stop.
 const ROUND: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) enum Pulse {
     Own(Arc<Own>),
 }
 
-/// The thread of a process.
+/// The pulse of a process that is not `punch serve`, with its own thread.
 #[derive(Debug)]
 pub(crate) struct Own {
     ops: Arc<Ops>,
@@ -42,7 +42,7 @@ impl Pulse {
         Self::Own(Arc::new(Own { ops, envelope, beats, is_over }))
     }
 
-    /// From now on.
+    /// Subscribes to the pulse from now on.
     pub(crate) fn beats(&self) -> Beats {
         let mut receiver = match self {
             Self::Hub(receiver) => receiver.clone(),
@@ -62,14 +62,15 @@ impl Own {
         let started = std::thread::Builder::new().name("changes".to_owned()).spawn(move || {
             while !is_over.load(Ordering::SeqCst) {
                 if follow(&ops, &envelope, &is_over, (&ready, &send)).is_err() {
-                    // The store is away: what was missed is looked for when it is back.
+                    // The store is unreachable. Beat after the pause, so that missed changes are
+                    // looked for.
                     std::thread::sleep(ROUND);
                     send.send_modify(|count| *count += 1);
                 }
             }
         });
-        // From here on no change is missed. Without the thread nothing is announced, and everything
-        // else goes on.
+        // Wait until the thread watches, so that no later change is missed. If the thread cannot
+        // start, nothing is announced, and everything else works.
         if started.is_ok() {
             let _ = is_ready.recv_timeout(ROUND);
         }
@@ -93,15 +94,15 @@ fn follow(
     Ok(())
 }
 
-/// A listener to a pulse.
+/// A subscription to the pulse.
 #[derive(Debug)]
 pub(crate) struct Beats(watch::Receiver<u64>);
 
 impl Beats {
-    /// Waits until something may have been written, or until the time is over.
+    /// Waits until something may have been written, at most this long.
     pub(crate) async fn next(&mut self, at_most: Duration) {
         if let Ok(Err(_)) = timeout(at_most, self.0.changed()).await {
-            // Nobody will say anything any more: look now and then.
+            // The sender is gone, so look at intervals instead.
             tokio::time::sleep(at_most).await;
         }
     }

@@ -1,7 +1,7 @@
-//! Resources: reads of the catalogue under the caller's own envelope.
+//! Resources: reads of the catalogue, under the caller's own envelope.
 //!
-//! What an operation refuses as unknown, out of reach or not permitted is a resource that is not
-//! there. There is no second rule about who may see what.
+//! If an operation refuses something as unknown, out of reach or not permitted, that resource does
+//! not exist for the caller. There is no second rule about who may see what.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::asker::Asker;
 use super::uri::{Address, Thing};
 
-/// How long a client may keep what does not change while a server runs.
+/// How long a client may cache content that does not change while a server runs.
 const FIXED_MS: u64 = 3_600_000;
 /// The longest address that an error repeats, in characters.
 const URI_MAX: usize = 500;
@@ -42,19 +42,19 @@ fn read_of(thing: &Thing) -> (&'static str, Value) {
     }
 }
 
-/// Reads a thing; JSON as the operation answers.
+/// Reads a thing. Returns the operation's answer as JSON.
 pub(crate) fn read(ops: &Ops, envelope: &Envelope, thing: &Thing) -> Result<Value, Error> {
     let (operation, input) = read_of(thing);
     ops.call(find(operation)?, envelope, input)
 }
 
-/// Is this how an operation says that something is not there for the caller?
+/// Does this error mean that the thing does not exist for the caller?
 pub(crate) fn is_absent(error: &Error) -> bool {
     matches!(error.meaning().http, 400 | 403 | 404)
 }
 
-/// The answer to `resources/read`. A reader of the ledger must see what was written a moment ago
-/// (P-15), so nothing is kept.
+/// The answer to `resources/read`. A reader of the ledger must see the latest writes (P-15), so
+/// nothing is cached.
 pub(crate) async fn resource(asker: &Asker, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let Some(address) = Address::parse(uri) else { return Err(not_found(uri, None)) };
     let (thing, envelope) = (address.thing.clone(), asker.reading(&address.project));
@@ -69,7 +69,7 @@ pub(crate) async fn resource(asker: &Asker, uri: &str) -> Result<ReadResourceRes
 }
 
 pub(crate) fn not_found(uri: &str, why: Option<&Error>) -> ErrorData {
-    // What was asked for may be of any length.
+    // The address in the request may have any length.
     let uri: String = uri.chars().take(URI_MAX).collect();
     let data = match why {
         None => json!({ "uri": uri, "expected": templates().map(|(uri, ..)| uri) }),
@@ -86,12 +86,12 @@ pub(crate) fn not_found(uri: &str, why: Option<&Error>) -> ErrorData {
     ErrorData::resource_not_found(message, Some(data))
 }
 
-/// A store that is away, and the like: the request was right.
+/// An error that the request did not cause, such as an unreachable store.
 pub(crate) fn failed(error: &Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), Some(error.to_json()))
 }
 
-/// What a reader is shown.
+/// The text of a resource, and its type.
 fn shown(thing: &Thing, output: &Value) -> (&'static str, String) {
     match thing {
         Thing::Issue(_) => (MARKDOWN, issue(output)),
@@ -102,7 +102,7 @@ fn shown(thing: &Thing, output: &Value) -> (&'static str, String) {
     }
 }
 
-/// An issue as a page of text: what it is about, its checklist, and what was said.
+/// An issue as a page of text: its description, its checklist and its comments.
 fn issue(output: &Value) -> String {
     let of = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let issue = &output["issue"];
@@ -133,7 +133,7 @@ fn issue(output: &Value) -> String {
     text
 }
 
-/// Address, name, what it is, and its type.
+/// Address, name, description and type.
 type Template = (&'static str, &'static str, &'static str, &'static str);
 
 /// The kinds of resources.
@@ -162,7 +162,7 @@ const fn templates() -> [Template; 5] {
     ]
 }
 
-/// Those that a role may read at all.
+/// The templates that a role may read at all.
 fn readable(role: Role) -> impl Iterator<Item = Template> {
     templates().into_iter().filter(move |(_, name, ..)| {
         let operation = match *name {
@@ -185,8 +185,8 @@ pub(crate) fn listed_templates(role: Role) -> ListResourceTemplatesResult {
         .with_cache_scope(CacheScope::Private)
 }
 
-/// The answer to `resources/list`: what there is in the caller's project, as far as it may see it.
-/// The pages are those of the open issues; the rest is on the first.
+/// The answer to `resources/list`: the resources of the caller's project that it may see. The open
+/// issues are paged; everything else is on the first page.
 pub(crate) async fn listed(
     asker: &Asker,
     cursor: Option<String>,
@@ -209,7 +209,7 @@ pub(crate) async fn listed(
     Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
 }
 
-/// The first page, as the caller of the envelope sees it.
+/// The first page, as the caller in the envelope sees it.
 pub(crate) fn first_page(ops: &Ops, envelope: &Envelope) -> Result<Vec<Resource>, Error> {
     Ok(Listing { ops, envelope }.page(None)?.0)
 }
@@ -265,7 +265,7 @@ impl Listing<'_> {
         Ok((resources, page["nextCursor"].as_i64()))
     }
 
-    /// The caller's session, where it has one.
+    /// The caller's session, if it has one.
     fn own_session(&self) -> Result<Option<Resource>, Error> {
         match self.ops.call(find("session_show")?, self.envelope, json!({})) {
             Ok(shown) => {

@@ -1,4 +1,4 @@
-//! MCP over standard input and output, for the process that started us.
+//! MCP over standard input and output, for the process that started this one.
 //!
 //! Standard output carries protocol bytes only. No transaction is open while the server idles, and
 //! it ends when its input closes or its parent dies (P-14).
@@ -14,7 +14,7 @@ use super::McpServer;
 use super::wire::Wire;
 
 impl McpServer {
-    /// Serves standard input and output until the input closes or the parent is gone.
+    /// Serves standard input and output until the input closes or the parent ends.
     pub fn serve_stdio(self, parent: Parent) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ops = Arc::clone(&self.asker.ops);
@@ -36,15 +36,15 @@ impl McpServer {
         self.stopping = Some(ending);
         match self.serve(Wire::new(read, write, end)).await {
             Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
-            // A host that closes before it says hello has simply gone.
+            // A host that closes before the handshake is not an error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(io::Error::other(error)),
         }
     }
 }
 
-/// The process that started us. A host that was killed closes nothing, so it is watched from the
-/// first moment on, also before it has said hello.
+/// The parent process. A killed host may leave its pipes open, so the parent is watched from the
+/// start, even before the handshake.
 #[derive(Clone, Copy, Debug)]
 pub struct Parent {
     #[cfg(unix)]
@@ -52,7 +52,7 @@ pub struct Parent {
 }
 
 impl Parent {
-    /// Whose child we are; to be asked first of all, while the answer is still true.
+    /// The current parent. Call this first, before the parent can change.
     #[must_use]
     pub fn now() -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Parent {
         }
     }
 
-    /// Ends when the parent does.
+    /// Returns when the parent has ended.
     async fn gone(self) {
         #[cfg(unix)]
         while std::os::unix::process::parent_id() == self.id {

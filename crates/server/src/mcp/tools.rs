@@ -1,4 +1,4 @@
-//! Operations as tools of the protocol. Which of them a role sees is decided in `ops::tools`.
+//! Operations as tools of the protocol. `ops::tools` decides which of them a role sees.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,10 @@ use punchlist_ops::tools::{DESTRUCTIVE, IDEMPOTENT};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-/// The tools that were listed before: making their schemas takes longer than a call.
+/// A cache of tools, because generating a schema takes longer than a call.
 static MADE: Mutex<BTreeMap<&str, Tool>> = Mutex::new(BTreeMap::new());
 
-/// An operation in the words of the protocol.
+/// An operation as a tool.
 #[must_use]
 pub fn tool(operation: &Operation) -> Tool {
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,9 +32,9 @@ fn make(operation: &Operation) -> Tool {
         .with_annotations(annotations)
 }
 
-/// Hosts check every structured answer against the output schema, refusals too (the official
-/// TypeScript client does), and show the model a broken protocol instead of what does not fit.
-/// So the schema says both: the answer, or the error.
+/// Adds the error to an output schema. Hosts such as the official TypeScript client check every
+/// structured result against the schema, even a refusal, and report a protocol error if it does not
+/// fit.
 fn or_refusal(mut schema: JsonObject) -> JsonObject {
     let required = schema.remove("required").unwrap_or_else(|| json!([]));
     let text = || json!({ "type": "string" });
@@ -45,10 +45,10 @@ fn or_refusal(mut schema: JsonObject) -> JsonObject {
         "required": ["code", "message"],
     });
     if let Value::Object(properties) = schema.entry("properties").or_insert_with(|| json!({})) {
-        // The protocol's own schema wants an object for each property, also where anything goes.
+        // The protocol requires an object for each property, even if any value is allowed.
         properties.values_mut().filter(|any| any.is_boolean()).for_each(|any| *any = json!({}));
         let error = match properties.remove("error") {
-            // The answer has a field of this name, too.
+            // The answer itself also has a field with this name.
             Some(own) => json!({ "anyOf": [own, error] }),
             None => error,
         };

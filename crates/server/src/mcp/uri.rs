@@ -25,7 +25,7 @@ impl Address {
         Self { project: project.to_owned(), thing }
     }
 
-    /// None: it is no address of ours.
+    /// Parses an address. `None` if it is not one of ours.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(SCHEME)?;
         let (path, query) = match rest.split_once('?') {
@@ -70,7 +70,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// The number of an issue as its address has it: digits alone, without a zero in front.
+/// The number in an issue's address: only digits, without leading zeros.
 fn number(text: &str) -> Option<i64> {
     let number = text.parse::<i64>().ok()?;
     (number > 0 && number.to_string() == text).then_some(number)
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_read_back_as_they_were_written() {
+    fn addresses_survive_writing_and_parsing() {
         let plan = |file: &str, branch: Option<&str>| Thing::Plan {
             file: file.to_owned(),
             branch: branch.map(str::to_owned),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_of_ours_is_none() {
+    fn foreign_and_malformed_addresses_are_not_parsed() {
         for text in [
             "",
             "punchlist://",

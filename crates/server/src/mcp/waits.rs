@@ -1,8 +1,8 @@
 //! Calls that take long: a delegation that the caller waits for.
 //!
 //! The delegation is in the store and outlives the call, the connection and this process. The call
-//! waits for its end, says now and then that it goes on, and says where to look when it has waited
-//! long enough.
+//! waits for its end and reports progress. If it has waited too long, it returns, and says where to
+//! look.
 
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,13 @@ use super::calls::{Call, answered};
 
 /// How long a delegation may wait for a worker before the caller gets a message.
 const QUEUED_MAX: Duration = Duration::from_secs(2);
-/// How long a call waits for one that runs. A host that hears of progress is patient.
+/// How long a call waits for a running delegation. A host that gets progress reports waits longer.
 const RUNNING_MAX: Duration = Duration::from_secs(50);
 const RUNNING_MAX_WITH_PROGRESS: Duration = Duration::from_secs(600);
 /// How often progress is reported.
 const TOLD: Duration = Duration::from_secs(5);
 
-/// Did the call begin something that it should wait for?
+/// Did the call start a delegation that it should wait for?
 pub(crate) fn is_long(operation: &Operation, result: &CallToolResult) -> bool {
     let output = result.structured_content.as_ref();
     operation.name == "delegate"
@@ -45,7 +45,7 @@ pub(crate) async fn delegation(call: &Call<'_>, begun: CallToolResult) -> CallTo
     loop {
         match now(call, &output).await {
             Ok(state) => output = state,
-            // The store cannot be reached now; the delegation goes on.
+            // The store is unreachable right now, but the delegation continues.
             Err(_) if start.elapsed() < running_max => {}
             Err(_) => return begun,
         }
@@ -65,13 +65,14 @@ pub(crate) async fn delegation(call: &Call<'_>, begun: CallToolResult) -> CallTo
         tokio::select! {
             () = beats.next(left.min(TOLD)) => {}
             () = call.context.ct.cancelled() => {}
-            // Another replica, or this one after its restart, is asked again.
+            // This server is stopping; the caller can ask another replica, or this one after its
+            // restart.
             () = call.server.stopped() => return answered(call.operation, output),
         }
     }
 }
 
-/// The delegation as it is now, in the shape of the call's own answer.
+/// The current state of the delegation, in the form of the call's own answer.
 async fn now(call: &Call<'_>, before: &Value) -> Result<Value, Error> {
     let mut envelope = call.asker().envelope(call.meta());
     envelope.idempotency_key = None;
@@ -90,7 +91,7 @@ async fn now(call: &Call<'_>, before: &Value) -> Result<Value, Error> {
     Ok(now)
 }
 
-/// What a model reads of a delegation.
+/// The text about a delegation for a model.
 pub(crate) fn words(operation: &Operation, output: &Value) -> Option<String> {
     if operation.name != "delegate" {
         return None;

@@ -1,8 +1,8 @@
-//! The lines of MCP over stdio: each request gets an answer, also one that cannot be read.
+//! The lines of MCP over stdio. Each request gets an answer, even an invalid one.
 //!
-//! Lines are read here and judged in `judge`; only whole messages are handed on. What is wrong is
-//! answered, and noted on standard error. A client that does not read its answers is not read from
-//! either, so what waits for it stays small.
+//! Lines are read here and checked in `judge`; only valid messages are passed on. An invalid one is
+//! answered, and noted on standard error. If a client does not read its answers, no more requests
+//! are read from it, so the queue stays small.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -21,36 +21,37 @@ use tokio::task::JoinSet;
 
 use super::judge::{INVALID_REQUEST, Judged, MESSAGE_MAX, judge, wrong};
 
-/// How much of a line that is too long is searched for its id.
+/// How much of an oversized line is searched for its id.
 const HEAD_MAX: usize = 64 << 10;
 
 /// How many messages may wait to be written.
 const WAITING_MAX: usize = 64;
 
-/// How many requests may be in progress before the next is read, and how long it is put off. Some of
-/// them may wait for a message that is still to be read.
+/// How many requests may be in progress before reading is delayed, and for how long. Reading is
+/// delayed and not stopped, because a request may wait for a message that is not read yet.
 const BUSY_MAX: usize = 32;
 const PUT_OFF: Duration = Duration::from_millis(500);
 
 /// Messages over a pair of streams, one line each.
 pub(crate) struct Wire<R, W> {
     read: BufReader<R>,
-    /// What was read of the current line. Reading may be broken off and goes on here.
+    /// The part of the current line that was read. A read may be cancelled; the next one continues
+    /// here.
     line: Vec<u8>,
-    /// The current line is too long: what comes of it is dropped.
+    /// The current line is too long, and the rest of it is dropped.
     is_over: bool,
-    /// The handshake has begun: before it the library takes a notification for the end.
+    /// Has the handshake begun? Before it, the library would end at a notification.
     has_begun: bool,
-    /// The requests that were handed on and not answered yet. The library keeps one of each id, so
-    /// the others would be carried out without an answer. One that was cancelled is never answered,
-    /// and an id may not come again.
+    /// The requests that were passed on and are not answered yet. The library tracks only one
+    /// request per id, so a second one would be executed without an answer. A cancelled request is
+    /// never answered, so its id cannot be used again.
     unanswered: HashSet<RequestId>,
     write: Arc<Mutex<Option<W>>>,
-    /// Answers of our own on their way. A read may be broken off, a write must not be.
+    /// Our own answers that are being written. A read may be cancelled, but a write must not be.
     answers: JoinSet<()>,
-    /// The places of messages that wait to be written.
+    /// The slots for messages that wait to be written.
     places: Arc<Semaphore>,
-    /// Says that there will be no more.
+    /// Signals the end of the input.
     end: watch::Sender<bool>,
 }
 
@@ -62,12 +63,12 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
         Self { read, line, is_over, has_begun, unanswered, write, answers, places, end }
     }
 
-    /// A place for a message that waits. Where there is none left, nothing is read until there is.
+    /// Takes a slot for a message that waits to be written. While no slot is free, nothing is read.
     fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
-    /// Reads to the end of a line; false: there will be no more.
+    /// Reads to the end of a line. Returns false at the end of the input.
     async fn next_line(&mut self) -> io::Result<bool> {
         loop {
             let available = self.read.fill_buf().await?;
@@ -97,7 +98,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
         let is_over = std::mem::take(&mut self.is_over);
         let judged = judge(&self.line, is_over);
         self.line.clear();
-        // A long message is rare: its memory is given back.
+        // Long messages are rare, so free their memory.
         self.line.shrink_to(HEAD_MAX);
         if let Judged::Message(message) = &judged {
             let is_request = matches!(**message, JsonRpcMessage::Request(_));
@@ -120,7 +121,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
         let (write, place) = (Arc::clone(&self.write), self.place());
         let line = format!("{answer}\n");
         self.answers.spawn(async move {
-            // A host that does not read any more has its answer coming to nobody.
+            // If the host no longer reads, the answer is lost.
             drop(put(&write, line.as_bytes()).await);
             drop(place);
         });
@@ -163,7 +164,7 @@ where
             }
             let is_open = self.places.acquire().await.is_ok();
             if !is_open || !matches!(self.next_line().await, Ok(true)) {
-                // Who waits for something else need not go on.
+                // The input has ended, so calls that wait for something else can stop.
                 self.end.send_replace(true);
                 while self.answers.join_next().await.is_some() {}
                 return None;
@@ -192,7 +193,8 @@ async fn put<W: AsyncWrite + Unpin>(write: &Mutex<Option<W>>, line: &[u8]) -> io
     write.flush().await
 }
 
-/// One line for the person who runs the host. What the line said may hold anything.
+/// Notes an error on standard error, for the person who runs the host. The text is escaped, because
+/// the line may contain anything.
 fn note(why: &str) {
     let why: String = why.chars().take(200).flat_map(char::escape_debug).collect();
     drop(writeln!(io::stderr(), "note: a message was refused: {why}"));
@@ -203,7 +205,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The attack: a client repeats an id, and what it asked is done without an answer.
+    /// The attack: a client repeats an id, and its second request would be executed without an
+    /// answer.
     #[test]
     fn a_repeated_id_is_refused_until_the_first_is_answered() {
         let ping = |id: &str| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n");
@@ -215,7 +218,8 @@ mod tests {
         runtime.block_on(async {
             let is_request = |message| matches!(message, Some(JsonRpcMessage::Request(_)));
             assert!(is_request(wire.receive().await));
-            // The second is refused on the way to the third, which has another id: a text.
+            // The second request is refused before the third is received. The third has another id:
+            // a string.
             assert!(is_request(wire.receive().await));
             let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
             let answer = serde_json::from_value(answer).unwrap();

@@ -1,5 +1,5 @@
-//! The agents of a project: those that failed or went silent first, then who works on what, then who
-//! is idle, and what was delegated.
+//! The agents of a project: first those that failed or are silent, then the working ones, then the
+//! idle ones; and the delegations.
 
 use std::collections::BTreeMap;
 
@@ -26,11 +26,11 @@ use super::marks::{self, Shape, State};
 use super::visit::Visit;
 use super::{parts, words};
 
-/// How many of one kind are shown.
+/// How many of each kind are shown.
 pub(crate) const SHOWN: usize = 100;
 const ASKED: i64 = 100;
 
-/// All that is known of one agent.
+/// Everything that is known about one agent.
 #[derive(Debug, Default)]
 struct Known<'a> {
     agent: Option<&'a AgentView>,
@@ -315,7 +315,7 @@ fn resting(visit: &Visit, rows: &[(&str, &Known<'_>)]) -> Markup {
     }
 }
 
-/// Work that was handed to others and has not come back.
+/// Delegations that are not finished.
 fn delegated(visit: &Visit, all: &[DelegationView]) -> Markup {
     html! {
         @if !all.is_empty() {

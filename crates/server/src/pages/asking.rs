@@ -1,9 +1,9 @@
-//! Inputs of operations, from what an address says.
+//! Builds the inputs of operations from the parts of an address.
 
 use punchlist_core::text::Title;
 use punchlist_ops::input::Maybe;
 
-/// A name or an id in an input that may do without.
+/// A name or an id for an optional field.
 pub(crate) fn maybe(text: Option<&str>) -> Maybe<Title> {
     Maybe(text.and_then(|text| Title::new(text).ok()))
 }

@@ -1,4 +1,4 @@
-//! The one stylesheet and the one script, under names that change with their content.
+//! The stylesheet and the script, under names that change with their content.
 
 use std::sync::LazyLock;
 
@@ -15,7 +15,7 @@ const STYLE: &str = concat!(include_str!("assets/style.css"), include_str!("asse
 const SCRIPT: &str = include_str!("assets/script.js");
 const ICON: &str = include_str!("assets/icon.svg");
 
-/// A file and the name it is served under.
+/// A file, and the name under which it is served.
 #[derive(Debug)]
 struct Asset {
     path: String,
@@ -49,7 +49,7 @@ pub(crate) fn icon() -> &'static str {
     &ASSETS[2].path
 }
 
-/// Sends one of them; its content never changes under its name.
+/// Sends an asset. The content behind a name never changes.
 pub(crate) async fn serve(request: Request) -> Response {
     let path = request.uri().path();
     let Some(found) = ASSETS.iter().find(|asset| asset.path == path) else {

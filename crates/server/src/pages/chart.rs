@@ -1,6 +1,6 @@
-//! A metric as a drawing: its readings over time, its target, and where a warning begins.
+//! A metric as a chart: its readings over time, its target, and its warning threshold.
 //!
-//! The drawing says nothing that the words and the table beside it do not say.
+//! The chart contains nothing that the text and the table next to it do not contain.
 
 use std::fmt::Write as _;
 
@@ -11,38 +11,38 @@ use punchlist_ops::views::metric::{ReadingView, TargetView};
 
 use super::words;
 
-/// The drawing in its own units; the stylesheet gives it its width.
+/// The size of the chart in its own units; the stylesheet sets the displayed width.
 const WIDTH: f64 = 320.0;
 const HEIGHT: f64 = 96.0;
-/// Where the plot ends and the values at its right edge begin.
+/// The right end of the plot, where the labels begin.
 const PLOT: f64 = 256.0;
 const TOP: f64 = 6.0;
 const BOTTOM: f64 = 88.0;
 
-/// More readings than this are thinned out.
+/// The highest number of points; more readings are thinned out.
 const POINTS_MAX: usize = 200;
 
-/// A gap longer than this many usual steps breaks the line.
+/// A gap longer than this many typical intervals breaks the line.
 const GAP: i64 = 4;
 
-/// A reading in the drawing.
+/// A reading as a point of the chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     at: i64,
     value: f64,
 }
 
-/// What is drawn.
+/// The data of a chart.
 pub(crate) struct Chart<'a> {
     /// Oldest first.
     pub(crate) readings: &'a [ReadingView],
     pub(crate) target: Option<&'a TargetView>,
     pub(crate) status: MetricStatus,
-    /// How a value is written.
+    /// Formats a value.
     pub(crate) unit: &'a dyn Fn(f64) -> String,
 }
 
-/// Keeps the least and the greatest reading of each column, so that no peak is lost.
+/// Keeps the lowest and the highest reading of each column, so that no peak is lost.
 fn thinned(points: Vec<Point>) -> Vec<Point> {
     let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
         return points;
@@ -64,14 +64,14 @@ fn thinned(points: Vec<Point>) -> Vec<Point> {
         both.dedup();
         kept.extend(both);
     }
-    // The last reading is the one that is judged.
+    // Always keep the last reading, because the verdict depends on it.
     if kept.last() != Some(&last) {
         kept.push(last);
     }
     kept
 }
 
-/// The readings in pieces without gaps.
+/// The points, split at gaps.
 fn pieces(points: &[Point]) -> Vec<&[Point]> {
     let mut steps: Vec<i64> = points.windows(2).map(|pair| pair[1].at - pair[0].at).collect();
     steps.sort_unstable();
@@ -86,7 +86,7 @@ impl Chart<'_> {
         self.readings.iter().map(point).collect()
     }
 
-    /// The least and the greatest value of the drawing, with 8 % of room.
+    /// The lowest and the highest value of the chart, with a margin of 8 %.
     fn range(&self, points: &[Point]) -> (f64, f64) {
         let target = self.target.map(|target| target.value.get());
         let warning = self.target.and_then(|target| target.warning_threshold).map(|one| one.get());
@@ -144,12 +144,12 @@ impl Chart<'_> {
         }
     }
 
-    /// The target line and the band of warning, each with its value at the right edge.
+    /// The target line and the warning band, each with its value at the right edge.
     fn bands(&self, y: &dyn Fn(f64) -> f64) -> Markup {
         let Some(target) = self.target else { return html! {} };
         let at = y(target.value.get());
         let warning = target.warning_threshold.map(|one| (one.get(), y(one.get())));
-        // Two values that are close to each other are written one above the other.
+        // If the two labels are close, they are moved apart vertically.
         let apart = warning.map_or(0.0, |(_, edge)| {
             let missing = (13.0 - (edge - at).abs()).max(0.0) / 2.0;
             if edge < at { missing } else { -missing }
@@ -215,7 +215,7 @@ impl Chart<'_> {
     }
 }
 
-/// A number of the drawing, short.
+/// A coordinate, in short form.
 fn place(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

@@ -1,5 +1,5 @@
-//! A conversation: what people and agents say, tool calls as lines that unfold, and what punchlist
-//! itself said to go on.
+//! A conversation: the messages of people and agents, tool calls as lines that unfold, and the
+//! continuations that punchlist itself posted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,26 +14,26 @@ use super::icons::Icon;
 use super::visit::Visit;
 use super::{markdown, words};
 
-/// How the principal of a person begins.
+/// The prefix of a person's principal.
 const PERSON: &str = "operator";
 
 /// How many messages a page shows.
 pub(crate) const SHOWN: i64 = 100;
 
-/// More of a tool's result than this is cut.
+/// The longest result of a tool that is shown; more is cut.
 const RESULT_MAX: usize = 16_000;
 
-/// How much of an argument fits into a line.
+/// How much of an argument is shown in a line.
 const ARGUMENT_MAX: usize = 120;
 
-/// What a conversation is drawn with.
+/// The data besides the messages that a conversation is drawn with.
 #[derive(Debug, Default)]
 pub(crate) struct Around<'a> {
     /// The runs that wrote in it.
     pub(crate) runs: &'a [RunView],
-    /// Does the last message of the chat belong to it? Then continuations can be counted.
+    /// Does it include the last message of the chat? Then continuations can be counted.
     pub(crate) is_newest: bool,
-    /// Is somebody at work whose run is not known here?
+    /// Is an agent at work whose run is not known here?
     pub(crate) is_live: bool,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn draw(visit: &Visit, messages: &[MessageView], around: &Around<'_>)
                     MessageKind::Synthetic => (continued(message, counts.get(message.id.as_str()).copied())),
                     MessageKind::Summary => (summary(message)),
                     MessageKind::Result => {
-                        // The line of its call shows it, where that is on the page.
+                        // The line of its call shows the result, if the call is on this page.
                         @if !message.result_of.as_ref().is_some_and(|of| called.contains(&key(message, &of.call_id))) {
                             (lone_result(visit, message))
                         }
@@ -81,14 +81,15 @@ pub(crate) fn draw(visit: &Visit, messages: &[MessageView], around: &Around<'_>)
     }
 }
 
-/// A call of a run. Models of different runs may give the same ids.
+/// A call of a run. The run is part of the key, because models of different runs may use the same
+/// ids.
 type Key<'a> = (&'a str, &'a str);
 
 fn key<'a>(message: &'a MessageView, call: &'a str) -> Key<'a> {
     (message.run_id.as_deref().unwrap_or_default(), call)
 }
 
-/// Does a message go on where the one before it ended, so that its author need not be named again?
+/// Does a message directly continue the previous one, so that its author need not be named again?
 fn follows(before: &MessageView, message: &MessageView) -> bool {
     before.role == Speaker::Assistant
         && message.role == Speaker::Assistant
@@ -129,7 +130,7 @@ fn said(
     }
 }
 
-/// A tool call: one line, with the result a click away. One that failed or still runs is open.
+/// A tool call: one line that unfolds to its result. A failed or running call is unfolded.
 fn tool(
     visit: &Visit,
     at: Time,
@@ -199,7 +200,7 @@ fn output(text: &str) -> Markup {
     }
 }
 
-/// What came of a call, in a word or two.
+/// The outcome of a call, in a word or two.
 fn outcome(result: Option<&MessageView>, is_running: bool, failed: bool) -> Markup {
     let Some(result) = result else {
         return html! { @if is_running { span.accent { "running" } } @else { span.grey { "no result" } } };
@@ -228,7 +229,7 @@ fn exit(text: &str) -> Option<i64> {
     serde_json::from_str::<Value>(text).ok()?.get("exit")?.as_i64()
 }
 
-/// The one field of an input that says most.
+/// The most informative field of an input.
 fn argument(input: &str) -> String {
     const TELLING: [&str; 13] = [
         "command", "path", "pattern", "query", "action", "title", "content", "question", "mission",
@@ -276,7 +277,7 @@ fn without_label(text: &str) -> &str {
     text.strip_prefix(SYNTHETIC).unwrap_or(text).trim_start()
 }
 
-/// Where punchlist told a run to go on, as far as its words tell.
+/// The reason of a continuation, derived from its text.
 fn reason(text: &str) -> Option<String> {
     let text = without_label(text);
     if let Some(rest) = text.strip_prefix("You have ") {
@@ -357,7 +358,7 @@ fn summary(message: &MessageView) -> Markup {
     }
 }
 
-/// The beginning of a text, in a line.
+/// The beginning of a text, on one line.
 fn first_words(text: &str) -> String {
     let line =
         text.lines().map(|line| line.trim_start_matches('#').trim()).find(|line| !line.is_empty());

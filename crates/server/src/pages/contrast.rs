@@ -1,4 +1,4 @@
-//! The contrast of the stylesheet's colours, computed again from its text (WCAG 2.2 AA).
+//! Checks the contrast of the stylesheet's colours, computed from its text (WCAG 2.2 AA).
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ const STYLE: &str = include_str!("assets/style.css");
 /// Linear red, green and blue.
 type Colour = [f64; 3];
 
-/// The tokens of both themes.
+/// The colour tokens of both themes.
 fn themes() -> [HashMap<String, Colour>; 2] {
     let (light, dark) = STYLE.split_once("@media (prefers-color-scheme: dark)").unwrap();
     let dark = dark.split_once("/* The ground */").unwrap().0;
@@ -55,7 +55,7 @@ fn contrast(one: Colour, other: Colour) -> f64 {
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 
-/// What is written on what, and the contrast that the design measured in light and dark.
+/// Pairs of foreground and background, and the contrast that the design measured in light and dark.
 const PAIRS: &[(&str, &str, f64, f64)] = &[
     ("text", "surface", 16.7, 15.1),
     ("text-2", "sunken", 7.6, 8.6),
@@ -94,7 +94,7 @@ fn measured_contrast_holds_in_both_themes() {
     }
 }
 
-/// Text needs 4.5, marks and the edges of fields 3, wherever they stand.
+/// Text needs 4.5, marks and the borders of fields need 3, on every surface.
 #[test]
 fn every_text_and_mark_is_readable_on_every_surface() {
     let [light, dark] = themes();

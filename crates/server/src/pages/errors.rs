@@ -1,4 +1,4 @@
-//! What cannot be shown, said in the same frame: what happened, and where to go from there.
+//! Error pages in the usual frame: what happened, and where to go from there.
 
 use maud::{Markup, html};
 use punchlist_ops::Error;
@@ -23,7 +23,7 @@ fn framed(visit: &Visit, status: u16, title: &str, body: &Markup) -> Reply {
     Reply::page(status, frame::draw(visit, shown))
 }
 
-/// A path that is none.
+/// The page for an unknown path.
 pub(crate) fn no_page(visit: &Visit) -> Reply {
     framed(
         visit,
@@ -36,7 +36,7 @@ pub(crate) fn no_page(visit: &Visit) -> Reply {
     )
 }
 
-/// A project that is none, or that the reader may not know of.
+/// The page for a project that does not exist, or that the reader may not see.
 pub(crate) fn no_project(visit: &Visit) -> Reply {
     let title = format!("There is no project {}", visit.project());
     framed(
@@ -59,7 +59,7 @@ pub(crate) fn no_project(visit: &Visit) -> Reply {
     )
 }
 
-/// What an operation refused to show.
+/// The page for a refusal of an operation.
 pub(crate) fn in_frame(visit: &Visit, error: &Error) -> Reply {
     let status = error.meaning().http;
     let title = match status {
@@ -79,7 +79,7 @@ pub(crate) fn in_frame(visit: &Visit, error: &Error) -> Reply {
     )
 }
 
-/// The same where nobody is known yet, or the store cannot be asked.
+/// Like `in_frame`, if the reader is not signed in, or the store cannot be read.
 pub(crate) fn bare(error: &Error) -> Reply {
     let status = error.meaning().http;
     Reply::page(

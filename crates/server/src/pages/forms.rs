@@ -1,8 +1,8 @@
-//! Forms: what was posted, how a form is drawn, and where one leads.
+//! Forms: the posted fields, how a form is drawn, and the page after it.
 //!
-//! A form posts to its page's own path. `form` names the form, `do` what it does, `csrf` shows that
-//! it is ours. After a yes the browser is sent to the page again (303) with a notice; after a no the
-//! page comes back with the words and what was typed.
+//! A form posts to its page's own path. `form` names the form, `do` its action, and `csrf` proves
+//! that the page is ours. After a success, the browser is redirected to the page (303) with a
+//! notice. After a refusal, the page is shown again with the error and the typed text.
 
 use maud::{Markup, html};
 use punchlist_ops::Error;
@@ -18,12 +18,12 @@ use super::words;
 pub(crate) struct Form(pub(crate) Vec<(String, String)>);
 
 impl Form {
-    /// The key of the form on its page.
+    /// The key that identifies the form on its page.
     pub(crate) fn key(&self) -> &str {
         self.text("form")
     }
 
-    /// What it is to do.
+    /// The action of the form.
     pub(crate) fn action(&self) -> &str {
         self.text("do")
     }
@@ -34,17 +34,17 @@ impl Form {
         found.map_or("", |(_, value)| value.as_str())
     }
 
-    /// A field with something in it.
+    /// A field that is not blank.
     pub(crate) fn given(&self, name: &str) -> Option<&str> {
         Some(self.text(name).trim()).filter(|value| !value.is_empty())
     }
 
-    /// A number that the page itself put there.
+    /// A number that the page itself put into the form.
     pub(crate) fn number(&self, name: &str) -> Option<i64> {
         self.text(name).parse().ok()
     }
 
-    /// Every value of a field that may be given several times.
+    /// All values of a field that may occur several times.
     pub(crate) fn all<'a>(&'a self, name: &str) -> Vec<&'a str> {
         self.0.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str()).collect()
     }
@@ -53,7 +53,7 @@ impl Form {
         self.0.iter().any(|(given, one)| given == name && one == value)
     }
 
-    /// What a person typed, to be shown where its page is not there any more.
+    /// The text that a person typed, to be shown if its page no longer exists.
     pub(crate) fn typed(&self) -> impl Iterator<Item = (&str, &str)> {
         let ours = ["form", "do", "csrf", "gate", "project", "revision", "id"];
         let fields = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -68,7 +68,7 @@ pub(crate) struct Refused {
     pub(crate) error: Error,
 }
 
-/// What a form did, and where the reader goes from there.
+/// The result of a form, and the page after it.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) notice: Notice,
@@ -89,14 +89,14 @@ impl Done {
     }
 }
 
-/// What a form does that no page knows.
+/// The error for an unknown action of a form.
 pub(crate) fn unknown(form: &Form) -> Error {
     let (path, found) = ("do".to_owned(), format!("`{}`", form.action()));
     let expected = "what a button of this page does".to_owned();
     punchlist_ops::explain::Fault::BadValue { path, found, expected }.into()
 }
 
-/// What a form lacks, in a sentence that says what to do.
+/// The error for a missing field; the sentence says what to do.
 pub(crate) fn missing(what_to_do: &str) -> Error {
     let (path, detail) = (String::new(), what_to_do.to_owned());
     punchlist_ops::explain::Fault::Other { path, detail }.into()
@@ -107,12 +107,12 @@ pub(crate) fn form(visit: &Visit, key: &str, action: &str, fields: &Markup) -> M
     drawn(visit, key, Some(action), "form", fields)
 }
 
-/// The same where the buttons say what is done (`do`), in a row.
+/// Like `form`, in a row, with buttons that set the action (`do`).
 pub(crate) fn row(visit: &Visit, key: &str, action: &str, fields: &Markup) -> Markup {
     drawn(visit, key, Some(action), "form-row", fields)
 }
 
-/// A form whose buttons say what it does, by their own `do`.
+/// A form whose buttons set the action by their own `do`.
 pub(crate) fn of_buttons(visit: &Visit, key: &str, fields: &Markup) -> Markup {
     drawn(visit, key, None, "form-row", fields)
 }
@@ -128,7 +128,7 @@ fn drawn(visit: &Visit, key: &str, action: Option<&str>, class: &str, fields: &M
     }
 }
 
-/// Why the form with this key was refused, as a sentence.
+/// The reason why the form with this key was refused, as a sentence.
 pub(crate) fn refusal(visit: &Visit, key: &str) -> Markup {
     html! {
         @if let Some(refused) = visit.refused_at(key) {
@@ -137,36 +137,36 @@ pub(crate) fn refusal(visit: &Visit, key: &str) -> Markup {
     }
 }
 
-/// What is wrong, as a sentence.
+/// An error as a sentence.
 pub(crate) fn fault(id: &str, error: &Error) -> Markup {
     html! {
         p.fault id=(id) role="alert" { (marks::failed()) span { (words::said(error)) } }
     }
 }
 
-/// The id of the refusal that a field is described by, if there is one.
+/// The id of the refusal that describes a field, if there is one.
 fn described(visit: &Visit, key: &str) -> Option<String> {
     visit.refused_at(key).map(|_| format!("{key}-fault"))
 }
 
-/// One line of text.
+/// The properties of a text field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Field<'a> {
     pub(crate) name: &'a str,
     pub(crate) label: &'a str,
-    /// A word below the label.
+    /// A hint below the label.
     pub(crate) hint: &'a str,
     pub(crate) value: &'a str,
-    /// The label is only read aloud: the button beside it says the same.
+    /// Hide the label visually; screen readers still read it. The button next to it says the same.
     pub(crate) is_quiet: bool,
-    /// Lines of a longer text; 0: one line.
+    /// The number of lines of a longer text; 0: a single-line field.
     pub(crate) lines: u8,
     pub(crate) is_mono: bool,
     /// The type of the input; blank: text.
     pub(crate) kind: &'a str,
 }
 
-/// A field of a form, with what was typed where it was refused.
+/// A field of a form. After a refusal it contains the typed text.
 pub(crate) fn field(visit: &Visit, key: &str, field: &Field<'_>) -> Markup {
     let id = format!("{key}-{}", field.name);
     let value = visit.typed(key, field.name, field.value);
@@ -184,7 +184,7 @@ pub(crate) fn field(visit: &Visit, key: &str, field: &Field<'_>) -> Markup {
             @if !field.is_quiet { label for=(id) { (field.label) } }
             @if let Some(hint) = &hint { p.hint id=(hint) { (field.hint) } }
             @if field.lines > 0 {
-                // A first line break in a textarea is not part of its text.
+                // A leading line break in a textarea is not part of its text.
                 textarea id=(id) name=(field.name) class=(mono) rows=(rows) aria-label=[label]
                     aria-describedby=[&by] aria-invalid=[is_bad.then_some("true")] { "\n" (value) }
             } @else {
@@ -196,12 +196,12 @@ pub(crate) fn field(visit: &Visit, key: &str, field: &Field<'_>) -> Markup {
     }
 }
 
-/// A button that does what its form does.
+/// The button that submits the form.
 pub(crate) fn submit(label: &str, class: &str) -> Markup {
     html! { button type="submit" class=(format!("button {class}")) { (label) } }
 }
 
-/// A button that unfolds a part of the page in place, also without a script.
+/// A button that unfolds a part of the page in place, even without a script.
 pub(crate) fn opener(
     visit: &Visit,
     key: &str,
@@ -220,7 +220,7 @@ pub(crate) fn opener(
     }
 }
 
-/// The buttons of a form that was unfolded in place. [`cancelling`] comes after the form.
+/// The buttons of an unfolded form. [`cancelling`] comes after the form.
 pub(crate) fn save_or_cancel(key: &str, label: &str) -> Markup {
     html! {
         div.form-row {
@@ -230,7 +230,7 @@ pub(crate) fn save_or_cancel(key: &str, label: &str) -> Markup {
     }
 }
 
-/// Where its *Cancel* leads: the page without it.
+/// The target of its *Cancel* button: the page without the form.
 pub(crate) fn cancelling(visit: &Visit, key: &str, anchor: &str) -> Markup {
     let to = format!("{}#{anchor}", visit.path());
     html! {
@@ -238,7 +238,7 @@ pub(crate) fn cancelling(visit: &Visit, key: &str, anchor: &str) -> Markup {
     }
 }
 
-/// The button that folds it again.
+/// The button that closes the form.
 pub(crate) fn cancel(visit: &Visit, anchor: &str) -> Markup {
     html! {
         form.form-row method="get" action=(format!("{}#{anchor}", visit.path())) {

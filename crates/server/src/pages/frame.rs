@@ -1,5 +1,5 @@
-//! The frame around every page: navigation at the side or at the bottom, the live state, and the
-//! order in which a page is read.
+//! The frame around every page: the navigation at the side or at the bottom, the live state, and
+//! the reading order of a page.
 
 use maud::{DOCTYPE, Markup, html};
 use punchlist_core::IssueStatus;
@@ -8,7 +8,7 @@ use super::icons::{self, Icon};
 use super::visit::Visit;
 use super::{assets, words};
 
-/// Which part of the navigation a page belongs to.
+/// The part of the navigation that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     None,
@@ -32,33 +32,33 @@ const SECTIONS: [(Section, &str, &str, Icon); 6] = [
     (Section::Activity, "Activity", "/activity", Icon::Activity),
 ];
 
-/// A page without its frame.
+/// The content of a page, without the frame.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) title: String,
-    /// The title in the bar of a phone.
+    /// The title in the top bar on a phone.
     pub(crate) bar: String,
-    /// Where the back arrow of a phone leads.
+    /// The target of the back arrow on a phone.
     pub(crate) back: Option<String>,
     pub(crate) section: Section,
-    /// Buttons of the page beside the decision; on a phone they are in a menu of the bar.
+    /// The page's further buttons; on a phone they are in a menu of the top bar.
     pub(crate) actions: Markup,
     pub(crate) body: Markup,
 }
 
-/// What a page begins with.
+/// The beginning of a page.
 #[derive(Debug, Default)]
 pub(crate) struct Head<'a> {
-    /// Where the page is: words and addresses.
+    /// The breadcrumbs: names and addresses.
     pub(crate) crumbs: &'a [(String, String)],
     pub(crate) title: Markup,
     /// A line below the title.
     pub(crate) sub: Markup,
-    /// The same as in [`Shown`].
+    /// As in [`Shown`].
     pub(crate) actions: Option<&'a Markup>,
 }
 
-/// The beginning of a page. Its title has the id `top`.
+/// Draws the beginning of a page. Its title has the id `top`.
 pub(crate) fn head(head: &Head<'_>) -> Markup {
     html! {
         header.page-head {
@@ -77,7 +77,7 @@ pub(crate) fn head(head: &Head<'_>) -> Markup {
     }
 }
 
-/// The whole page.
+/// Draws the whole page.
 pub(crate) fn draw(visit: &Visit, shown: Shown) -> Markup {
     let waiting = visit.overview.waiting;
     let count = if waiting > 0 { format!("({waiting}) ") } else { String::new() };
@@ -86,7 +86,7 @@ pub(crate) fn draw(visit: &Visit, shown: Shown) -> Markup {
         _ => format!("{count}{} · punchlist", shown.title),
     };
     let section = shown.section;
-    // Only where no part of the page has shown it.
+    // Only if no part of the page has shown it.
     let (body, notice) = (shown.body, visit.notice_left());
     let body = html! {
         a.skip href="#main" { "Skip to the content" }
@@ -122,7 +122,7 @@ pub(crate) fn draw(visit: &Visit, shown: Shown) -> Markup {
     )
 }
 
-/// A page of one card, without navigation.
+/// A page with a single card, without navigation.
 pub(crate) fn alone(title: &str, card: &Markup) -> Markup {
     document(
         &format!("{title} · punchlist"),
@@ -165,18 +165,18 @@ fn entry(to: &str, icon: Icon, label: &str, is_here: bool, count: &Markup) -> Ma
     }
 }
 
-/// How many issues of the project are open.
+/// The number of open issues in the project.
 fn open_issues(visit: &Visit) -> i64 {
     let open = visit.overview.issues.iter().filter(|count| !count.status.is_closed());
     open.map(|count| count.count).sum()
 }
 
-/// How many of the project's issues are in a status.
+/// The number of the project's issues in a status.
 pub(crate) fn issues_in(visit: &Visit, status: IssueStatus) -> i64 {
     visit.overview.issues.iter().find(|count| count.status == status).map_or(0, |count| count.count)
 }
 
-/// What waits in the project of the page.
+/// The number of decisions that wait in the page's project.
 pub(crate) fn waiting_here(visit: &Visit) -> i64 {
     visit.overview.projects.iter().find(|project| project.current).map_or(0, |one| one.waiting)
 }
@@ -216,7 +216,7 @@ fn side(visit: &Visit, section: Section) -> Markup {
     }
 }
 
-/// The project, and the way to the others.
+/// The current project, and links to the others.
 fn switch(visit: &Visit, section: Section) -> Markup {
     let below =
         SECTIONS.iter().find(|(of, ..)| *of == section).map_or("", |(_, _, below, _)| below);
@@ -239,7 +239,7 @@ fn switch(visit: &Visit, section: Section) -> Markup {
     }
 }
 
-/// The bar at the bottom of a phone.
+/// The navigation at the bottom, on a phone.
 fn bottom(visit: &Visit, section: Section) -> Markup {
     let is_more = matches!(section, Section::Inbox | Section::Plans | Section::Activity);
     html! {
@@ -277,7 +277,7 @@ fn bottom(visit: &Visit, section: Section) -> Markup {
     }
 }
 
-/// What a script fills in: whether the page follows what happens.
+/// The live state, which the script fills in: whether the page is kept up to date.
 fn live() -> Markup {
     html! {
         span.live data-live="" role="status" {
@@ -295,7 +295,7 @@ fn sign_out(visit: &Visit) -> Markup {
     }
 }
 
-/// The list of keys; the script shows it, and works only with it.
+/// The list of keyboard shortcuts. They work only with the script, which shows this list.
 fn keys() -> Markup {
     html! {
         aside.keys id="keys" hidden aria-labelledby="keys-title" {

@@ -1,4 +1,4 @@
-//! Home, a project, and its inbox: what waits for the reader, and what runs meanwhile.
+//! Home, a project, and its inbox: what waits for the reader, and what is running.
 
 use maud::{Markup, html};
 use punchlist_ops::Error;
@@ -11,7 +11,7 @@ use super::gates::{self, Waiting};
 use super::visit::Visit;
 use super::{marks, parts, words};
 
-/// `/`: over all projects.
+/// `/`: all projects.
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     let projects: Vec<&str> = visit.overview.projects.iter().map(|one| one.name.as_str()).collect();
     let body = page(visit, &projects)?;
@@ -19,7 +19,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     Ok(Shown { title, bar, back: None, section: Section::Home, actions: html! {}, body })
 }
 
-/// `/p/PROJECT`: the same for one project.
+/// `/p/PROJECT`: one project.
 pub(crate) fn show_project(visit: &Visit) -> Result<Shown, Error> {
     let body = page(visit, &[visit.project()])?;
     let name = visit.project().to_owned();
@@ -34,7 +34,7 @@ pub(crate) fn show_project(visit: &Visit) -> Result<Shown, Error> {
     })
 }
 
-/// `/p/PROJECT/inbox`: the decisions alone.
+/// `/p/PROJECT/inbox`: only the decisions.
 pub(crate) fn show_inbox(visit: &Visit) -> Result<Shown, Error> {
     let waiting = gates::waiting(visit, &[visit.project()])?;
     let body = html! {
@@ -55,7 +55,7 @@ pub(crate) fn show_inbox(visit: &Visit) -> Result<Shown, Error> {
     })
 }
 
-/// What runs and what failed, by project.
+/// Active runs, failures, held items and missions, each with its project.
 #[derive(Debug, Default)]
 struct Now {
     running: Vec<(String, RunningRow)>,
@@ -64,7 +64,7 @@ struct Now {
     missions: Vec<(String, mission_list::Row)>,
 }
 
-/// The projects whose runs are looked at; a store has few that are at work.
+/// How many projects are searched for runs. Few projects of a store are active at once.
 const PROJECTS_MAX: usize = 20;
 
 fn now(visit: &Visit, projects: &[&str]) -> Result<Now, Error> {

@@ -1,8 +1,8 @@
-//! Line drawings beside words. They say nothing that the word does not say.
+//! Icons next to words. They never add information to the word.
 
 use maud::{Markup, PreEscaped, html};
 
-/// A drawing.
+/// An icon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Icon {
     Home,
@@ -143,7 +143,7 @@ impl Icon {
     }
 }
 
-/// The sign of punchlist: a square with a tick.
+/// The logo of punchlist: a square with a tick.
 pub(crate) fn sign() -> Markup {
     html! {
         svg.sign viewBox="0 0 20 20" width="20" height="20" aria-hidden="true" focusable="false" {

@@ -1,4 +1,4 @@
-//! Items of any list as pages show them: their state, their steps in a rail, their deadlines.
+//! Items of any list on pages: their state, their steps in a sidebar, their deadlines.
 
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
@@ -12,10 +12,10 @@ use super::marks::{self, Shape, State};
 use super::visit::Visit;
 use super::{parts, words};
 
-/// How many steps a rail shows without being asked.
+/// How many steps a sidebar shows by default.
 const STEPS_MAX: usize = 40;
 
-/// What the state of an item depends on.
+/// The facts that determine the state of an item.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) status: Status,
@@ -24,7 +24,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) defer_until: Option<Time>,
 }
 
-/// The state of an item: what hinders it comes before its status.
+/// The state of an item. Something that blocks it takes precedence over its status.
 pub(crate) fn state(facts: Facts<'_>, now: Time) -> State {
     let deferred = facts.defer_until.filter(|until| *until > now);
     match (facts.status, facts.hold, deferred) {
@@ -42,7 +42,7 @@ pub(crate) fn state(facts: Facts<'_>, now: Time) -> State {
     }
 }
 
-/// A step beside a conversation.
+/// A step in the sidebar of a conversation.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) id: String,
@@ -54,7 +54,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// An item of a run's lists. The kind of its hold is the first word of the reason.
+    /// An item of a run's lists. The first word of the reason is the kind of its hold.
     pub(crate) fn of_run(item: &RunItem) -> Self {
         let kind = item.hold.as_deref().and_then(|hold| hold.split(':').next());
         let state = match kind.and_then(HoldKind::parse).filter(|_| !item.status.is_settled()) {
@@ -76,10 +76,10 @@ impl Step {
     }
 }
 
-/// The steps of a run or a session, in a rail.
+/// The steps of a run or a session, in a sidebar.
 pub(crate) fn steps(visit: &Visit, steps: &[Step]) -> Markup {
     let closed = steps.iter().filter(|step| step.is_closed).count();
-    // A long list begins a little above where the work is.
+    // A long list starts slightly before the current step.
     let at = steps.iter().position(|step| step.is_current).unwrap_or(0);
     let first = match steps.len() > STEPS_MAX {
         true => at.saturating_sub(STEPS_MAX / 2).min(steps.len() - STEPS_MAX),
@@ -113,7 +113,7 @@ pub(crate) fn steps(visit: &Visit, steps: &[Step]) -> Markup {
     }
 }
 
-/// Days until a deadline, by the calendar; negative: it is over.
+/// Days until a deadline, by the calendar; negative if it has passed.
 pub(crate) fn days_left(deadline: Option<Deadline>, now: Time) -> Option<i64> {
     const DAY: i64 = 86_400_000_000;
     let at = match deadline? {
@@ -123,7 +123,7 @@ pub(crate) fn days_left(deadline: Option<Deadline>, now: Time) -> Option<i64> {
     Some(at.div_euclid(DAY) - now.micros().div_euclid(DAY))
 }
 
-/// When an item is due, seen from now: "due in 3 days", "overdue by 2 days".
+/// When an item is due, relative to now: "due in 3 days", "overdue by 2 days".
 pub(crate) fn due(days_left: i64, is_overdue: bool) -> Markup {
     html! {
         @match days_left {

@@ -1,10 +1,10 @@
-//! Texts of agents and people as HTML that can do nothing: raw HTML is shown as text, and links go
-//! out without telling where from.
+//! Renders texts of agents and people as safe HTML: raw HTML is shown as text, and links do not
+//! reveal the page they are on.
 
 use comrak::{Options, markdown_to_html};
 use maud::{Markup, PreEscaped};
 
-/// Longer texts are shown as they are: nobody reads them as a page, and they cost time.
+/// Longer texts are not rendered, because that costs time and nobody reads them as a page.
 const RENDERED_MAX: usize = 64 << 10;
 
 fn options() -> Options<'static> {
@@ -18,19 +18,19 @@ fn options() -> Options<'static> {
     options
 }
 
-/// A text in markdown.
+/// Renders a text in markdown.
 pub(crate) fn render(text: &str) -> Markup {
     if text.len() > RENDERED_MAX {
         return maud::html! { pre { (text) } };
     }
     let html = markdown_to_html(text, &options());
-    // Foreign pages learn nothing of us, and images would be requests to other hosts.
+    // Other sites must learn nothing about us, and images would be requests to other hosts.
     let html = html.replace("<a href=", "<a rel=\"noopener nofollow\" href=");
     let html = without_images(&html);
     PreEscaped(html)
 }
 
-/// Images become their words: nothing is fetched from elsewhere.
+/// Replaces images by their alternative texts, so that nothing is fetched from elsewhere.
 fn without_images(html: &str) -> String {
     let mut kept = String::with_capacity(html.len());
     let mut rest = html;
@@ -55,14 +55,14 @@ mod tests {
     }
 
     #[test]
-    fn raw_html_is_shown_and_not_obeyed() {
+    fn raw_html_is_shown_as_text() {
         let html = shown("<script>alert(1)</script> <b onclick=x>b</b>");
         assert!(!html.contains("<script") && !html.contains("<b "), "{html}");
         assert!(html.contains("&lt;script"), "{html}");
     }
 
     #[test]
-    fn links_that_run_are_no_links() {
+    fn links_that_execute_scripts_are_removed() {
         for target in ["javascript:alert(1)", "data:text/html,x", "vbscript:x", "JaVaScRiPt:x"] {
             let html = shown(&format!("[x]({target}) <{target}>"));
             assert!(
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn links_say_nothing_about_us_and_images_are_words() {
+    fn links_reveal_nothing_about_us_and_images_become_texts() {
         let html = shown("[a](https://example.com) ![a picture](https://example.com/x.png)");
         assert!(html.contains("rel=\"noopener nofollow\" href=\"https://example.com\""), "{html}");
         assert!(html.contains("a picture") && !html.contains("<img"), "{html}");

@@ -1,6 +1,6 @@
-//! Marks: the state of something as a small drawing. Square is the operator's, round is the agents'.
+//! Marks: the state of something as a small icon. Squares are for the operator, circles for agents.
 //!
-//! A mark never stands alone: the word beside it says the same. Colours come from the stylesheet.
+//! A mark always has a word next to it with the same meaning. The stylesheet sets the colours.
 
 use maud::{Markup, PreEscaped, html};
 use punchlist_core::IssueStatus;
@@ -8,10 +8,10 @@ use punchlist_core::todo::HoldKind;
 use punchlist_ops::views::ItemView;
 use punchlist_ops::views::issue::ItemStatus;
 
-/// Who closes it.
+/// Who may close it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// The operator alone.
+    /// Only the operator.
     Square,
     /// Agents.
     Round,
@@ -149,7 +149,7 @@ pub(crate) fn off_target() -> Markup {
     )
 }
 
-/// How something is: its mark, its word, and the colour of the word.
+/// The state of something: its mark, its word, and the word's colour.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) mark: Markup,
@@ -162,7 +162,7 @@ impl State {
         Self { mark, word: word.into(), colour }
     }
 
-    /// Something that waits for its time.
+    /// Something on hold.
     pub(crate) fn held(kind: HoldKind) -> Self {
         match kind {
             HoldKind::Failed => Self::new(failed(), "held: failed", "red"),
@@ -171,13 +171,13 @@ impl State {
         }
     }
 
-    /// The word, in its colour.
+    /// The word in its colour.
     pub(crate) fn shown(&self) -> Markup {
         html! { span class=(format!("word {}", self.colour)) { (self.word) } }
     }
 }
 
-/// A criterion or a step of an issue.
+/// The state of a criterion or a step of an issue.
 pub(crate) fn of_item(item: &ItemView, is_criterion: bool, is_deferred: Option<&str>) -> State {
     let shape = if is_criterion { Shape::Square } else { Shape::Round };
     match (&item.hold, is_deferred, item.status) {
@@ -202,7 +202,7 @@ pub(crate) fn of_item(item: &ItemView, is_criterion: bool, is_deferred: Option<&
     }
 }
 
-/// An issue.
+/// The state of an issue.
 pub(crate) fn of_issue(status: IssueStatus) -> State {
     match status {
         IssueStatus::Open => State::new(pending(Shape::Round), "Open", "grey"),

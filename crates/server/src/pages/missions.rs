@@ -1,4 +1,4 @@
-//! The missions of a project, each with how full it is and when its next cycle begins.
+//! The missions of a project, each with its capacity and its next cycle.
 
 use maud::{Markup, html};
 use punchlist_core::mission::Standing;

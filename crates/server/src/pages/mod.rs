@@ -1,8 +1,9 @@
-//! The pages: a place to look and to decide, further readers of the catalogue (ADR 0027).
+//! The pages: a place to look and to decide, as another surface over the catalogue (ADR 0027).
 //!
-//! A page is a function from a visit to HTML; it calls operations by their types. A form posts one
-//! operation. No rule and no SQL lives here, and nothing needs a script: the script only keeps an open
-//! page up to date. `routes` has the table of pages, `respond` the way from a request to a response.
+//! A page is a function from a visit to HTML, which calls operations by their types. A form posts
+//! one operation. There is no rule and no SQL here, and no page needs a script: the script only
+//! keeps an open page up to date. `routes` has the table of pages, `respond` turns a request into a
+//! response.
 
 mod activity;
 mod agents;

@@ -1,6 +1,6 @@
-//! What was just done, said once in the place where the reader acted.
+//! A notice about what was just done, shown once at the place where the reader acted.
 //!
-//! It travels in a cookie from the form to the page that follows it, and is gone after that.
+//! A cookie carries it from the form to the next page, and is then deleted.
 
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -11,7 +11,7 @@ use super::visit::Visit;
 
 pub(crate) const COOKIE: &str = "punchlist_notice";
 
-/// The longest sentence that travels.
+/// The longest text of a notice.
 const TEXT_MAX: usize = 600;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,14 +21,14 @@ pub(crate) enum Tone {
     Refused,
 }
 
-/// How what was done is undone: what the form does, and its fields.
+/// How to undo the action: the action of the form, and its fields.
 pub(crate) type Undo = (String, Vec<(String, String)>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Notice {
     pub(crate) tone: Tone,
     pub(crate) text: String,
-    /// Words and address of one link.
+    /// Text and address of one link.
     pub(crate) link: Option<(String, String)>,
     pub(crate) undo: Option<Undo>,
     /// The part of the page that shows it.
@@ -54,7 +54,7 @@ impl Notice {
         Self { undo: Some((action.to_owned(), fields.iter().map(owned).collect())), ..self }
     }
 
-    /// As it travels.
+    /// The notice as the value of a cookie.
     pub(crate) fn to_cookie(&self) -> String {
         let mut short = self.clone();
         if short.text.chars().count() > TEXT_MAX {
@@ -91,7 +91,7 @@ impl Notice {
     }
 }
 
-/// A notice in the page.
+/// Draws a notice.
 pub(crate) fn show(tone: Tone, words: &Markup) -> Markup {
     let (class, role, mark) = match tone {
         Tone::Done => ("notice green", "status", marks::completed()),

@@ -1,4 +1,4 @@
-//! The parts that pages are built of: progress, evidence, checklist rows, empty states.
+//! The building blocks of pages: progress, evidence, checklist rows, empty states.
 
 use maud::{Markup, html};
 use punchlist_core::evidence::{Evidence, EvidenceKind};
@@ -9,10 +9,10 @@ use punchlist_ops::views::issue::{ItemStatus, ProgressView};
 use super::icons::Icon;
 use super::words;
 
-/// More items than this are one bar.
+/// With more items than this, the progress is one bar.
 const SEGMENTS_MAX: usize = 10;
 
-/// One item of a progress, by its colour.
+/// One item of a progress display, by its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Segment {
     Done,
@@ -37,7 +37,7 @@ impl Segment {
         }
     }
 
-    /// An item of a checklist.
+    /// The segment of a checklist item.
     pub(crate) fn of(item: &ItemView, is_criterion: bool) -> Self {
         match (&item.hold, item.status) {
             (_, ItemStatus::Abandoned) => Self::Gone,
@@ -54,7 +54,7 @@ impl Segment {
     }
 }
 
-/// How far something is, drawn. The words beside it say the same.
+/// Draws a progress as segments. The text next to it says the same.
 pub(crate) fn segments(items: &[Segment]) -> Markup {
     if items.len() > SEGMENTS_MAX {
         let count = |wanted: Segment| items.iter().filter(|item| **item == wanted).count();
@@ -78,7 +78,7 @@ pub(crate) fn segments(items: &[Segment]) -> Markup {
     }
 }
 
-/// A bar of a whole: so much of it, and so much that is only claimed.
+/// A bar that shows the done part and the claimed part of a whole.
 pub(crate) fn bar(done: usize, claimed: usize, of: usize, colour: &str) -> Markup {
     let part = |n: usize| (n * 1_000).checked_div(of).unwrap_or_default().min(1_000);
     html! {
@@ -91,7 +91,7 @@ pub(crate) fn bar(done: usize, claimed: usize, of: usize, colour: &str) -> Marku
     }
 }
 
-/// How far an issue's criteria are: "2 of 5 met, 1 claimed".
+/// The progress of an issue's criteria: "2 of 5 met, 1 claimed".
 pub(crate) fn met(progress: Option<&ProgressView>) -> Markup {
     let Some(progress) = progress.filter(|progress| progress.criteria > 0) else {
         return html! {};
@@ -119,7 +119,7 @@ pub(crate) fn met_words(met: i64, of: i64, claimed: i64) -> String {
     }
 }
 
-/// What a claim is based on, one by one.
+/// The evidence of a claim, piece by piece.
 pub(crate) fn evidence(all: &[Evidence]) -> Markup {
     html! {
         @for one in all {
@@ -150,7 +150,7 @@ const fn icon(kind: EvidenceKind) -> Icon {
     }
 }
 
-/// A page, or a part of one, where nothing is yet: what belongs here, and the command that makes it.
+/// An empty page or section: what belongs here, and the command that creates it.
 pub(crate) fn empty(title: &str, words: &str, command: &str) -> Markup {
     html! {
         section.empty {
@@ -161,7 +161,7 @@ pub(crate) fn empty(title: &str, words: &str, command: &str) -> Markup {
     }
 }
 
-/// The heading of a section: its name, and what is said beside it.
+/// The heading of a section: its name, and the text next to it.
 pub(crate) fn section_head(id: &str, name: &str, beside: &Markup, actions: &Markup) -> Markup {
     html! {
         header.section-head { h2 id=(id) tabindex="-1" { (name) } (beside) div.actions { (actions) } }

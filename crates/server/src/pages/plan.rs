@@ -1,4 +1,4 @@
-//! One plan: its tree with the current task, who works on what, and how far each branch is.
+//! One plan: its tree with the current task, the agents at work, and the progress of each branch.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -19,13 +19,13 @@ use super::marks::{self, Shape};
 use super::visit::Visit;
 use super::{agents, parts, words};
 
-/// How many tasks are drawn; a longer plan says how many it leaves out.
+/// How many tasks are drawn. A longer plan shows how many are left out.
 const TASKS_MAX: usize = 2_000;
 
 /// Deeper tasks are drawn at this depth.
 const DEPTH_MAX: usize = 12;
 
-/// How far a branch is, by its leaves.
+/// The progress of a branch, counted by its leaves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     total: usize,
@@ -51,7 +51,7 @@ impl Tally {
         self.total += 1;
     }
 
-    /// The leaves below a task. It works without recursion: a plan may be deep.
+    /// Counts the leaves below a task. It works without recursion, because a plan may be deep.
     fn of(task: &TaskView) -> Self {
         let (mut tally, mut left) = (Self::default(), vec![task]);
         while let Some(task) = left.pop() {
@@ -72,7 +72,7 @@ impl Tally {
     }
 }
 
-/// What the rows of the tree are drawn with.
+/// The data for drawing the rows of the tree.
 #[derive(Debug)]
 struct Tree<'a> {
     visit: &'a Visit,
@@ -83,7 +83,7 @@ struct Tree<'a> {
     left: Cell<usize>,
 }
 
-/// The tasks above the one with this id, and itself.
+/// The path from the root to the task with this id.
 fn path<'a>(roots: &'a [TaskView], id: &str) -> Vec<&'a TaskView> {
     let mut above: BTreeMap<&str, Option<&TaskView>> = BTreeMap::new();
     let mut left: Vec<(Option<&TaskView>, &TaskView)> =
@@ -195,7 +195,7 @@ fn state(task: &TaskView) -> marks::State {
     }
 }
 
-/// A task with those below it. A branch that is finished, or not begun, is folded.
+/// A task with its subtasks. A branch that is finished or not started is folded.
 fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
     if tree.left.get() == 0 {
         return html! {};
@@ -208,7 +208,7 @@ fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
         };
     }
     let tally = Tally::of(task);
-    // A task whose subtasks are done may itself be the current one.
+    // A task whose subtasks are all done may itself be the current one.
     let is_current = tree.path.last().is_some_and(|current| current.id == task.id);
     let is_above = !is_current && tree.path.iter().any(|above| above.id == task.id);
     let mark = match task.state {
@@ -232,7 +232,7 @@ fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
     }
 }
 
-/// What is too deep to be nested, in order.
+/// Tasks that are too deep to be nested, in order.
 fn flat(tree: &Tree<'_>, task: &TaskView) -> Markup {
     let mut left: Vec<&TaskView> = task.children.iter().rev().collect();
     let mut below = Vec::new();
@@ -289,7 +289,7 @@ fn leaf(tree: &Tree<'_>, task: &TaskView) -> Markup {
     }
 }
 
-/// Beside the tree: the way to the current task, the agents, and the totals.
+/// The sidebar of the tree: the path to the current task, the agents, and the totals.
 fn rail(visit: &Visit, tree: &Tree<'_>, tasks: &[TaskView], tally: Tally) -> Markup {
     let mut by_agent: BTreeMap<&str, (usize, usize, bool, bool)> = BTreeMap::new();
     let mut left: Vec<&TaskView> = tasks.iter().collect();

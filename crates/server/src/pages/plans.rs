@@ -1,4 +1,4 @@
-//! The plans of a project: each with its branch and how much of it is completed.
+//! The plans of a project, each with its branch and its progress.
 
 use maud::{Markup, html};
 use punchlist_ops::Error;
@@ -12,7 +12,7 @@ use super::{marks, parts, words};
 /// How many plans are listed.
 const PLANS_MAX: usize = 200;
 
-/// The address of a plan: its file as a path, its branch beside it.
+/// The address of a plan: its file is the path, its branch a parameter.
 pub(crate) fn address(visit: &Visit, file: &str, branch: Option<&str>) -> String {
     let path: Vec<String> = file.split('/').map(words::encoded).collect();
     let to = visit.at(&format!("/plans/{}", path.join("/")));
@@ -24,7 +24,7 @@ pub(crate) fn address(visit: &Visit, file: &str, branch: Option<&str>) -> String
 
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     let mut plans = visit.run::<PlanList>(plan_list::Input { include_archived: None })?.plans;
-    // What is worked on comes before what is finished.
+    // Plans with open tasks come before finished ones.
     plans.sort_by_key(|plan| plan.open == 0);
     let crumbs = [(visit.project().to_owned(), visit.at(""))];
     let body = html! {

@@ -1,4 +1,4 @@
-//! From a request to a page: the session, the form, the page, and the headers that every page has.
+//! From a request to a page: the session, the form, the page, and the headers of every page.
 
 use std::sync::Arc;
 
@@ -25,19 +25,19 @@ use crate::http::problem::{of_type, problem};
 use crate::http::query;
 use crate::http::state::{Shared, blocking};
 
-/// Scripts, styles and requests are our own, and nobody may frame us.
+/// Scripts, styles and requests must come from this server, and no other page may embed ours.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
 
-/// A page, on its way out.
+/// The reply to a request for a page.
 #[derive(Debug)]
 pub(crate) enum Reply {
     Page {
         status: u16,
         html: Markup,
     },
-    /// Go and look there.
+    /// Redirects to another page.
     See {
         to: String,
         notice: Option<Notice>,
@@ -64,7 +64,7 @@ fn protect(headers: &mut HeaderMap) {
     set(header::REFERRER_POLICY, "same-origin");
     set(header::X_FRAME_OPTIONS, "DENY");
     set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    // What a page shows depends on who looks.
+    // The content of a page depends on the reader.
     set(header::VARY, "cookie");
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn respond(state: &Shared, reply: Reply, had_notice: bool) -> Respons
     }
 }
 
-/// Sets a cookie of ours; no script reads it, and no other site makes a browser send it.
+/// Sets one of our cookies. Scripts cannot read it, and other sites cannot make a browser send it.
 pub(crate) fn set_cookie(
     state: &Shared,
     response: &mut Response,
@@ -114,7 +114,7 @@ pub(crate) fn set_cookie(
 struct Incoming {
     session: Option<String>,
     asked: Asked,
-    /// What was posted, where something was.
+    /// The posted form, if there is one.
     form: Option<Form>,
     has_notice: bool,
 }
@@ -129,7 +129,7 @@ async fn read(state: &Shared, mut request: Request) -> Result<Incoming, Error> {
         Method::POST => Some(posted(state, &head, body).await?),
         _ => return Err(WebFault::Method { allowed: "GET, HEAD, POST" }.into()),
     };
-    // A page that looks again by itself leaves the notice to the one that waits for it.
+    // A page that reloads itself leaves the notice to the page that is waiting for it.
     let sent_by = head.headers.get("punchlist-form").and_then(|path| path.to_str().ok());
     let is_live = head.headers.contains_key("punchlist-live")
         || sent_by.is_some_and(|path| path != head.uri.path());
@@ -152,7 +152,7 @@ async fn posted(state: &Shared, head: &Parts, body: Body) -> Result<Form, Error>
     let bytes = body::bytes(head, body, &state.limiter.limits).await?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::from(Fault::Utf8))?;
     let fields = query::pairs(text)?;
-    // Browsers send line breaks as two characters.
+    // Browsers send a line break as two characters.
     let plain = |(name, value): (String, String)| (name, value.replace("\r\n", "\n"));
     Ok(Form(fields.into_iter().map(plain).collect()))
 }
@@ -169,7 +169,7 @@ pub(crate) async fn answer(state: Shared, to: &'static Page, request: Request) -
     respond(&state, reply, has_notice)
 }
 
-/// The page for a path that is none.
+/// Answers unknown paths: with a page for a browser, with a problem for a program.
 pub(crate) async fn unknown(State(state): State<Shared>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     let is_program = ["/v1", "/mcp", "/remote"].iter().any(|start| path.starts_with(start));
@@ -187,7 +187,7 @@ pub(crate) async fn unknown(State(state): State<Shared>, request: Request) -> Re
     respond(&state, replied.unwrap_or_else(|error| errors::bare(&error)), false)
 }
 
-/// The page for a request that must not come in.
+/// The page for a refused request.
 pub(crate) fn refused(error: &Error) -> Response {
     let Reply::Page { status, html } = errors::bare(error) else { return problem(error) };
     page(status, html)

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::http::state::Shared;
 
-/// A page: how it is shown, and what its forms do.
+/// A page: how it is shown, and the actions of its forms.
 #[derive(Debug)]
 pub(crate) struct Page {
     /// The path, with the parts that vary in braces.

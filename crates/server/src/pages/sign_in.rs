@@ -1,4 +1,5 @@
-//! Signing in and out: a one-time link becomes a cookie, and what forms carry to show they are ours.
+//! Signing in and out: a one-time link is exchanged for a cookie. Also the token that protects
+//! forms.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -22,20 +23,20 @@ use crate::http::guard::Peer;
 use crate::http::query;
 use crate::http::state::{Shared, blocking};
 
-/// What the forms of a session carry: nobody who lacks the cookie can make it.
+/// The token in the forms of a session. It cannot be computed without the cookie.
 pub(crate) fn csrf(session: &str) -> String {
     let digest = Sha256::new().chain_update(b"punchlist form:").chain_update(session).finalize();
     digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Did a page of this session make the form?
+/// Does the form come from a page of this session?
 pub(crate) fn is_ours(csrf: &str, form: &Form) -> bool {
     let given = form.text("csrf");
     let differing = csrf.bytes().zip(given.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     csrf.len() == given.len() && differing == 0
 }
 
-/// `/sign-in`: with a code it signs in, without one it says how.
+/// `/sign-in`: signs in with a code; without one, explains how to get a link.
 pub(crate) async fn show(State(state): State<Shared>, request: Request) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let error = WebFault::Method { allowed: "GET, HEAD" }.into();
@@ -46,7 +47,7 @@ pub(crate) async fn show(State(state): State<Shared>, request: Request) -> Respo
     let Some(code) = code.filter(|code| !code.trim().is_empty()) else {
         return respond(&state, Reply::page(200, card(None)), false);
     };
-    // A link is followed, not looked at in advance.
+    // A HEAD request, such as that of a link preview, must not use up the code.
     if *request.method() == Method::HEAD {
         return respond(&state, Reply::page(200, card(None)), false);
     }
@@ -79,7 +80,7 @@ pub(crate) async fn show(State(state): State<Shared>, request: Request) -> Respo
     }
 }
 
-/// The page that says how to come in; `why` a link did not work.
+/// The page that explains how to sign in; `why` says why a link did not work.
 fn card(why: Option<&str>) -> Markup {
     frame::alone(
         "Sign in",
@@ -99,7 +100,7 @@ fn card(why: Option<&str>) -> Markup {
     )
 }
 
-/// A form that came after its session had ended: what was typed is not lost.
+/// A form that arrives after its session has ended. The typed text is not lost.
 pub(crate) fn ended(form: &Form) -> Reply {
     Reply::page(
         401,
@@ -119,7 +120,7 @@ pub(crate) fn ended(form: &Form) -> Reply {
     )
 }
 
-/// `/sign-out`: the session ends like any token that is revoked.
+/// `/sign-out`: revokes the token of the page session.
 pub(crate) async fn end(State(state): State<Shared>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let ended = async {
@@ -152,7 +153,7 @@ pub(crate) async fn end(State(state): State<Shared>, request: Request) -> Respon
 
 fn sign_out(state: &Shared, secret: &str) -> Result<(), Error> {
     match state.ops.end_page(secret, (state.clock)()) {
-        // It had ended already.
+        // The session had already ended.
         Err(Error::BadToken { .. }) => Ok(()),
         ended => ended,
     }

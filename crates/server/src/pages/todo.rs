@@ -1,4 +1,4 @@
-//! One todo of any list: its state and claim, why it is there, the chat of its execution, its history.
+//! One todo of any list: its state and claim, its reason, the chat of its execution, its history.
 
 use maud::{Markup, html};
 use punchlist_core::delegation::DelegationState;
@@ -19,7 +19,7 @@ use super::notice::{self, Notice, Tone};
 use super::visit::Visit;
 use super::{markdown, parts, plans, words};
 
-/// The key of the message's form.
+/// The key of the message form.
 const POST: &str = "post";
 
 fn find(visit: &Visit) -> Result<Output, Error> {
@@ -56,7 +56,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
 
 type Crumbs = Vec<(String, String)>;
 
-/// Where a todo belongs: its mission, its plan, or the project.
+/// The place of a todo: its mission, its plan, or the project.
 fn place(visit: &Visit, shown: &Output) -> (Crumbs, String, Section) {
     let mut crumbs = vec![(visit.project().to_owned(), visit.at(""))];
     let list = &shown.list;
@@ -149,13 +149,13 @@ fn why(shown: &Output) -> Markup {
     }
 }
 
-/// Who works on it at this moment, in its chat.
+/// The agent that is working on it in its chat now.
 fn at_work(shown: &Output) -> Option<&str> {
     let running = shown.delegations.iter().find(|one| one.state == DelegationState::Running);
     running.map(|one| one.agent.as_str())
 }
 
-/// M-55: one can read along while the agent works, and post when it is idle.
+/// M-55: people can read while the agent works, and post when it is idle.
 fn execution(visit: &Visit, shown: &Output) -> Markup {
     let chat = shown.delegations.iter().find_map(|one| one.conversation_id.as_deref());
     let at_work = at_work(shown);
@@ -197,7 +197,7 @@ fn execution(visit: &Visit, shown: &Output) -> Markup {
     }
 }
 
-/// What happened to it, in order.
+/// The history of the todo, in order.
 fn history(visit: &Visit, shown: &Output) -> Markup {
     let todo = &shown.todo;
     let mut entries: Vec<(Time, Icon, Markup)> = Vec::new();

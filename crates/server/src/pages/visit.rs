@@ -1,7 +1,7 @@
-//! One visit of a page: who looks, at what, and what they have just done.
+//! One visit to a page: the reader, the page, and the reader's last action.
 //!
-//! A page reads through here, by the types of the operations; a form writes through here, by the
-//! name of the operation, so that what was typed is judged as on every other surface.
+//! A page reads through this type, with the types of the operations. A form writes through it, with
+//! the operation's name, so that typed text is checked as on every other surface.
 
 use std::cell::RefCell;
 
@@ -17,12 +17,12 @@ use super::notice::Notice;
 use super::words;
 use crate::http::state::Shared;
 
-/// What a request says, before anything was looked up.
+/// The contents of a request, before anything is looked up.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Asked {
-    /// The path as it was written.
+    /// The path as it was sent.
     pub(crate) path: String,
-    /// The parts of the path that a page's pattern names, decoded.
+    /// The parts of the path that the page's pattern names, decoded.
     pub(crate) parts: Vec<(String, String)>,
     pub(crate) query: Vec<(String, String)>,
     pub(crate) notice: Option<Notice>,
@@ -40,14 +40,14 @@ pub(crate) struct Visit {
     state: Shared,
     envelope: Envelope,
     asked: Asked,
-    /// What forms carry to show that they are ours.
+    /// The token that protects the page's forms.
     pub(crate) csrf: String,
-    /// What waits where, for the navigation.
+    /// The number of open decisions per project, for the navigation.
     pub(crate) overview: overview::Output,
-    /// The last event that this page can know of.
+    /// The number of the last event that this page includes.
     pub(crate) seq: i64,
     notice: RefCell<Option<Notice>>,
-    /// The part of the page that the reader's last answer leads to.
+    /// The part of the page that gets the focus after the reader's last answer.
     focus: Option<String>,
     refused: Option<Refused>,
 }
@@ -59,7 +59,7 @@ impl Visit {
         csrf: String,
         mut asked: Asked,
     ) -> Result<Self, Error> {
-        // Before anything is read: what happens from here on comes as an event.
+        // Read this first: later changes reach the page as events.
         let seq = state.ops.log_end()?;
         let named = asked.part("project").map(str::to_owned);
         let project = named.or_else(|| actor.reach.project.clone()).or(state.project.clone());
@@ -75,7 +75,8 @@ impl Visit {
         let mut overview = state.ops.run::<Overview>(&envelope, overview::Input {})?;
         let is_known = overview.projects.iter().any(|project| project.current);
         if !is_known && asked.part("project").is_none() {
-            // A page over all projects: the navigation is that of the one where most waits.
+            // A page about all projects: the navigation shows the project with the most open
+            // decisions.
             let most = overview.projects.iter().rev().max_by_key(|project| project.waiting);
             if let Some(name) = most.map(|project| project.name.clone()) {
                 envelope.project = name;
@@ -87,7 +88,7 @@ impl Visit {
         Ok(Self { state, envelope, asked, csrf, overview, seq, notice, focus, refused: None })
     }
 
-    /// The same page again, with what was typed and why it was refused.
+    /// The same page again, with the typed text and the reason of the refusal.
     pub(crate) fn refusing(self, form: Form, error: Error) -> Self {
         Self { refused: Some(Refused { form, error }), ..self }
     }
@@ -101,17 +102,17 @@ impl Visit {
         &self.envelope.project
     }
 
-    /// Is there such a project, as far as the reader may know?
+    /// Does the project exist, as far as the reader may see?
     pub(crate) fn has_project(&self) -> bool {
         self.overview.projects.iter().any(|project| project.current)
     }
 
-    /// Does the page show one project, and not all?
+    /// Is the page about one project, and not about all?
     pub(crate) fn is_of_project(&self) -> bool {
         self.asked.part("project").is_some()
     }
 
-    /// The address of something below the page's project.
+    /// The address of a page below the page's project.
     pub(crate) fn at(&self, below: &str) -> String {
         words::address(self.project(), below)
     }
@@ -120,7 +121,7 @@ impl Visit {
         self.asked.part(name).unwrap_or_default()
     }
 
-    /// A field of the query; blank is none.
+    /// A field of the query; a blank one counts as absent.
     pub(crate) fn query(&self, name: &str) -> Option<&str> {
         let found = self.asked.query.iter().find(|(given, _)| given == name);
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
@@ -146,7 +147,7 @@ impl Visit {
         }
     }
 
-    /// The filters of the page's address, to be kept by a form that asks for the page again.
+    /// The filters in the page's address, as hidden fields of a form that reloads the page.
     pub(crate) fn filters(&self, but: &[&str]) -> Markup {
         let kept = self.asked.query.iter().filter(|(name, value)| {
             !but.contains(&name.as_str()) && name != "open" && name != "cursor" && !value.is_empty()
@@ -156,7 +157,7 @@ impl Visit {
         }
     }
 
-    /// Was this part of the page asked to be open?
+    /// Is this part of the page unfolded?
     pub(crate) fn is_open(&self, key: &str) -> bool {
         self.asked.query.iter().any(|(name, value)| name == "open" && value == key)
             || self.refused_at(key).is_some()
@@ -175,30 +176,30 @@ impl Visit {
         self.refused.as_ref()
     }
 
-    /// What a field of a form shows: what was typed if it was refused, or else `first`.
+    /// The value of a form's field: the typed text after a refusal, otherwise `first`.
     pub(crate) fn typed<'a>(&'a self, key: &str, field: &str, first: &'a str) -> &'a str {
         self.refused_at(key).map_or(first, |refused| refused.form.text(field))
     }
 
-    /// Is a box of a form ticked: as it was left if it was refused, or else as it is at `first`?
+    /// Is a checkbox ticked: as the reader left it after a refusal, otherwise `first`?
     pub(crate) fn ticked(&self, key: &str, field: &str, value: &str, first: bool) -> bool {
         self.refused_at(key).map_or(first, |refused| refused.form.has(field, value))
     }
 
-    /// The notice of what was done, if this is the place where it was done.
+    /// The notice, if the action was done at this place.
     pub(crate) fn notice_at(&self, spot: &str) -> Markup {
         let is_here = self.notice.borrow().as_ref().is_some_and(|notice| notice.at == spot);
         let notice = if is_here { self.notice.borrow_mut().take() } else { None };
         html! { @if let Some(notice) = notice { (notice.show(self)) } }
     }
 
-    /// The notice that no place of the page has shown.
+    /// The notice, if no place of the page has shown it.
     pub(crate) fn notice_left(&self) -> Markup {
         let notice = self.notice.borrow_mut().take();
         html! { @if let Some(notice) = notice { (notice.show(self)) } }
     }
 
-    /// How the reader knows somebody: "You", or a name.
+    /// The name of a principal for the reader: "You", or a name.
     pub(crate) fn name(&self, principal: &str) -> String {
         match principal == self.envelope.actor.principal {
             true => "You".to_owned(),
@@ -221,12 +222,12 @@ impl Visit {
         self.state.ops.run::<D>(&envelope, input)
     }
 
-    /// Posts what a form says to an operation.
+    /// Posts the fields of a form to an operation.
     pub(crate) fn post(&self, operation: &str, input: Value) -> Result<Answer, Error> {
         self.state.ops.answer(find(operation)?, &self.envelope, input)
     }
 
-    /// The same in another project.
+    /// Like `post`, in another project.
     pub(crate) fn post_in(
         &self,
         project: &str,
@@ -237,7 +238,7 @@ impl Visit {
         self.state.ops.answer(find(operation)?, &envelope, input)
     }
 
-    /// The same for the checklist of an issue.
+    /// Like `post`, for the checklist of an issue.
     pub(crate) fn post_on(
         &self,
         number: i64,

@@ -1,4 +1,4 @@
-//! How pages say things: names, times, counts, and what is wrong.
+//! How pages write names, times, counts and errors.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
@@ -7,10 +7,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use punchlist_core::Time;
 use punchlist_ops::Error;
 
-/// What stays as it is in a part of a path.
+/// The characters that are not encoded in a part of a path.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A part of a path.
+/// Encodes a part of a path.
 pub(crate) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PATH).to_string()
 }
@@ -20,7 +20,7 @@ pub(crate) fn pair(name: &str, value: &str) -> String {
     format!("{}={}", encoded(name), encoded(value))
 }
 
-/// The address of something below a project.
+/// The address of a page below a project.
 pub(crate) fn address(project: &str, below: &str) -> String {
     format!("/p/{}{below}", encoded(project))
 }
@@ -35,7 +35,7 @@ pub(crate) fn count(n: i64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 
-/// 1204 is 1,204.
+/// Formats 1204 as 1,204.
 pub(crate) fn grouped(n: i64) -> String {
     let digits = n.unsigned_abs().to_string();
     let mut text = String::new();
@@ -75,7 +75,7 @@ fn civil(time: Time) -> Option<civil::DateTime> {
     Some(at.to_zoned(TimeZone::UTC).datetime())
 }
 
-/// "14 Dec", with the year where it is another.
+/// "14 Dec", with the year if it is not the current one.
 pub(crate) fn date(time: Time, now: Time) -> String {
     let (Some(at), Some(today)) = (civil(time), civil(now)) else { return time.to_string() };
     match at.year() == today.year() {
@@ -119,22 +119,22 @@ pub(crate) fn day(time: Time, now: Time) -> String {
     }
 }
 
-/// When something happened, seen from now.
+/// When something happened, relative to now.
 pub(crate) fn ago(time: Time, now: Time) -> Markup {
     shown(time, &ago_words(time, now), "ago")
 }
 
-/// For how long something has been so.
+/// How long something has lasted.
 pub(crate) fn since(time: Time, now: Time) -> Markup {
     shown(time, &span(time, now), "for")
 }
 
-/// A moment to come: "until 14 Dec".
+/// A future time: "until 14 Dec".
 pub(crate) fn until(time: Time, now: Time) -> Markup {
     shown(time, &date(time, now), "on")
 }
 
-/// An error as sentences: what happened, and what to do about it.
+/// An error as sentences: what happened, and what to do.
 pub(crate) fn said(error: &Error) -> String {
     let mut said = sentence(&error.to_string());
     if let Some(hint) = error.hint().filter(|hint| is_for_people(hint)) {
@@ -144,7 +144,8 @@ pub(crate) fn said(error: &Error) -> String {
     said
 }
 
-/// Hints that name operations, fields or commands are for programs and terminals.
+/// Is this hint for people? Hints that name operations, fields or commands are for programs and
+/// terminals.
 fn is_for_people(hint: &str) -> bool {
     !hint.contains(['_', '`']) && !hint.contains("--")
 }
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_said_as_people_say_them() {
+    fn times_are_written_as_people_write_them() {
         let now = Time::parse("2026-11-16T12:00:00Z").unwrap();
         let before = |seconds: i64| ago_words(now.plus_seconds(-seconds), now);
         assert_eq!(before(2), "just now");

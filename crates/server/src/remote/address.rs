@@ -1,4 +1,4 @@
-//! The address of a server, as `--db` names it.
+//! The address of a server, as given to `--db`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use punchlist_store::outside;
 use ureq::Agent;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
 
-/// No file of certificates is longer.
+/// The largest certificate file, in bytes.
 const CA_FILE_MAX: usize = 4 << 20;
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// The longest a call may take: a store that is busy is waited for.
+/// The time limit of a call. It is long, because the store may be busy.
 const ANSWER_WITHIN: Duration = Duration::from_secs(120);
 
-/// Does `--db` name a server that speaks HTTP?
+/// Is the value of `--db` an HTTP address?
 #[must_use]
 pub fn is_remote(db: &str) -> bool {
     let begins =
@@ -22,17 +22,17 @@ pub fn is_remote(db: &str) -> bool {
     begins("http://") || begins("https://")
 }
 
-/// Where a server is, and whom to trust for it.
+/// The address of a server, and the certificates to trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Scheme, host and port, without a slash at the end.
+    /// Scheme, host and port, without a trailing slash.
     pub(super) base: String,
     host: String,
     ca_file: Option<PathBuf>,
 }
 
 impl Address {
-    /// Reads `http(s)://HOST[:PORT][/][?cafile=FILE]`.
+    /// Parses `http(s)://HOST[:PORT][/][?cafile=FILE]`.
     pub fn parse(url: &str) -> Result<Self, String> {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         let address = address.trim_end_matches('/');
@@ -62,7 +62,7 @@ impl Address {
         Ok(Self { base, host: name.to_owned(), ca_file })
     }
 
-    /// What sends the requests. `fallback` is the file of certificates that the environment names.
+    /// Builds the HTTP client. `fallback` is the certificate file that the environment names.
     pub(super) fn agent(&self, fallback: Option<&PathBuf>) -> Result<Agent, String> {
         let mut tls = TlsConfig::builder().provider(TlsProvider::Rustls);
         if let Some(file) = self.ca_file.as_ref().or(fallback)
@@ -90,7 +90,7 @@ impl Address {
             .timeout_recv_response(Some(ANSWER_WITHIN))
             .user_agent(concat!("punch/", env!("CARGO_PKG_VERSION")))
             .tls_config(tls.build());
-        // What runs on this machine is never behind a proxy.
+        // A server on this machine is never behind a proxy.
         let address = self.host.parse::<std::net::IpAddr>();
         if self.host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
             config = config.proxy(None);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn address_is_read_and_what_is_none_is_refused() {
+    fn an_address_is_parsed_and_anything_else_is_refused() {
         let address = Address::parse("HTTPS://[::1]:7420/?cafile=/etc/ca.pem").unwrap();
         assert_eq!(address.base, "https://[::1]:7420");
         assert_eq!((address.host.as_str(), address.ca_file), ("::1", Some("/etc/ca.pem".into())));

@@ -1,4 +1,4 @@
-//! The event stream of a server as a watch: any line of it means that there may be something new.
+//! The event stream of a server as a watch: every line means that there may be something new.
 
 use std::io::{BufRead, BufReader};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -9,14 +9,14 @@ use punchlist_ops::remote::Hints;
 
 use super::Line;
 
-/// The longest a lost hint goes unnoticed.
+/// How long a lost hint can stay unnoticed.
 const HINTS_LOST_MAX: Duration = Duration::from_secs(5);
-/// The pause before a stream is opened again.
+/// The pause before a stream is reopened.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The pause where there is no stream to be had.
+/// The pause if no stream can be opened.
 const NO_STREAM_PAUSE: Duration = Duration::from_secs(1);
 
-/// A stream that a thread reads.
+/// A stream that is read by a thread.
 #[derive(Debug)]
 pub(super) struct Stream {
     hints: Receiver<()>,
@@ -41,7 +41,7 @@ fn hint(send: &SyncSender<()>) -> Result<(), Done> {
     }
 }
 
-/// One stream from its beginning to its end.
+/// Reads one stream to its end.
 fn follow(line: &Line, context: &str, path: &str, send: &SyncSender<()>) -> Result<(), Done> {
     let mut request = line.agent.get(format!("{}{path}", line.base));
     request = request.header("Punchlist-Context", context);
@@ -51,7 +51,7 @@ fn follow(line: &Line, context: &str, path: &str, send: &SyncSender<()>) -> Resu
     let pause = match request.call() {
         Ok(response) if response.status().as_u16() == 200 => {
             let body = response.into_body().into_with_config().limit(u64::MAX).reader();
-            // What was written before the stream was open is looked for now.
+            // Something may have been written before the stream was open, so send a hint now.
             hint(send)?;
             for line in BufReader::new(body).lines() {
                 match line {

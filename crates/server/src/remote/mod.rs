@@ -1,7 +1,7 @@
-//! A running `punch serve` in place of a database: the client side.
+//! The client side of a running `punch serve` that is used instead of a database.
 //!
-//! Requests that are safe to repeat are repeated when the server goes away in the middle: reads,
-//! and writes, which get an idempotency key here if the caller gave none.
+//! If the connection breaks, requests that are safe to repeat are sent again: reads, and writes,
+//! which get an idempotency key here if the caller gave none.
 
 mod address;
 mod hints;
@@ -25,11 +25,11 @@ use ureq::http::Response;
 
 pub use address::{Address, is_remote};
 
-/// How long a server that was there may be away.
+/// How long to wait for a server that answered before and is unreachable now.
 const AWAY_MAX: Duration = Duration::from_secs(15);
-/// The pause between two tries.
+/// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
-/// The longest answer that is read.
+/// The largest response, in bytes.
 const ANSWER_MAX: u64 = 256 << 20;
 
 /// The client of one server.
@@ -44,18 +44,18 @@ struct Line {
 #[derive(Debug)]
 pub struct RemoteStore {
     line: Line,
-    /// The server has answered before.
+    /// Has the server answered before?
     was_there: AtomicBool,
 }
 
-/// What came back.
+/// The response of a server.
 struct Reply {
     status: u16,
     text: String,
 }
 
 impl RemoteStore {
-    /// The store at an address. `ca_file` names certificates to trust in place of the usual ones.
+    /// The store at an address. `ca_file` names certificates to trust instead of the usual ones.
     pub fn new(
         address: &Address,
         token: Option<String>,
@@ -66,7 +66,7 @@ impl RemoteStore {
         Ok(Self { line, was_there: AtomicBool::new(false) })
     }
 
-    /// Sends a request, again where that is safe, and reads the answer.
+    /// Sends a request, repeats it if that is safe, and reads the response.
     fn ask(
         &self,
         path: &str,
@@ -84,7 +84,7 @@ impl RemoteStore {
                 }
                 Err(fault) => fault,
             };
-            // A server that was never there is not waited for.
+            // A server that never answered is not waited for.
             let was_there = self.was_there.load(Ordering::Relaxed);
             let may_return = is_broken(&fault) || was_there && is_absent(&fault);
             if !may_return || !is_repeatable || start.elapsed() >= AWAY_MAX {
@@ -103,7 +103,7 @@ impl RemoteStore {
     }
 }
 
-/// Was there no server to take the request at all?
+/// Did the connection fail before a server accepted the request?
 fn is_absent(fault: &ureq::Error) -> bool {
     match fault {
         ureq::Error::Io(error) => error.kind() == IoErrorKind::ConnectionRefused,
@@ -112,7 +112,7 @@ fn is_absent(fault: &ureq::Error) -> bool {
     }
 }
 
-/// Did a connection break that was there?
+/// Did an open connection break?
 fn is_broken(fault: &ureq::Error) -> bool {
     use IoErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
     match fault {

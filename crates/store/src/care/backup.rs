@@ -1,7 +1,8 @@
-//! A copy of a SQLite store: online, consistent, and there whole or not at all.
+//! A copy of a SQLite store: made online, consistent, and either complete or absent.
 //!
-//! One view is held open while its pages are copied, so writers go on and the copy is the store
-//! of one moment. It is written under another name, checked, and renamed when it is complete.
+//! One read transaction stays open while the pages are copied, so writers can go on and the copy is
+//! the store at one moment. The copy is written under another name, checked, and renamed when it is
+//! complete.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -16,25 +17,25 @@ use serde::Serialize;
 use super::{Unfinished, names};
 use crate::{Error, ErrorKind, Options, sqlite};
 
-/// Pages copied between two looks at the caller: a mebibyte.
+/// How many pages are copied before the caller is asked whether to go on: 1 MiB.
 const STEP_PAGES: i32 = 256;
 
-/// A copy that was made.
+/// A finished backup.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Backup {
     pub file: PathBuf,
     pub bytes: u64,
-    /// How many events its log holds.
+    /// The number of events in its log.
     pub events: i64,
     pub last_seq: Option<i64>,
     pub last_event_at: Option<Time>,
 }
 
-/// Told how many pages of how many are copied; may end it.
+/// Gets the number of copied pages and of all pages. May stop the copy.
 pub type Progress<'p> = dyn FnMut(u64, u64) -> ControlFlow<()> + 'p;
 
-/// Copies a store to a file that must not exist. Nothing is left behind if it fails.
+/// Copies a store to a file that must not exist. Leaves nothing behind if it fails.
 pub fn backup(
     store: &Path,
     to: &Path,
@@ -51,7 +52,7 @@ pub fn backup(
     Ok(Backup { file: to.to_owned(), bytes, events, last_seq, last_event_at })
 }
 
-/// A connection to a store of ours, of any version.
+/// Opens a store of ours, of any version.
 fn source(store: &Path, options: Options) -> Result<Connection, Error> {
     if !store.exists() {
         let detail = format!("{}: there is no store", store.display());
@@ -70,12 +71,12 @@ pub(super) fn not_ours(path: &Path) -> Error {
     Error::new(ErrorKind::NotOurs, detail)
 }
 
-/// A copy under its other name. Dropped, it goes away.
+/// A copy under its temporary name. It is deleted when dropped.
 #[derive(Debug)]
 pub(super) struct Partial(Unfinished);
 
 impl Partial {
-    /// Copies one moment of the source.
+    /// Copies the source as it is at one moment.
     pub(super) fn copy(
         source: &Connection,
         target: &Path,
@@ -96,9 +97,10 @@ impl Partial {
     ) -> Result<(), Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut copy = Connection::open_with_flags(self.path(), flags)?;
-        // A copy that fails is thrown away: it needs no journal to come back from.
+        // A failed copy is deleted, so it needs no journal.
         copy.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
-        // The view stays open, or each commit of another process would start the copy over.
+        // Keep the read transaction open; otherwise every commit of another process would restart
+        // the copy.
         source.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master")?;
         let copied = pages(source, &mut copy, options, progress);
         drop(source.execute_batch("ROLLBACK"));
@@ -109,20 +111,20 @@ impl Partial {
         self.0.path()
     }
 
-    /// A damaged store gives a damaged copy, which must not push out a sound one.
+    /// Checks the copy. A damaged store gives a damaged copy, which must not replace a good one.
     pub(super) fn check(&self, options: Options) -> Result<Log, Error> {
         let copy = sqlite::look_at_copy(self.path(), options)?;
         let log = sound(&copy, "PRAGMA quick_check(1)").and_then(|()| Log::read(&copy));
         log.map_err(|error| named(self.0.target(), &error))
     }
 
-    /// Gives the copy its name. From here on it stays.
+    /// Renames the copy to its final name and keeps it.
     pub(super) fn keep(self) -> Result<(), Error> {
         self.0.keep()
     }
 }
 
-/// Copies all pages; gives up when the caller says so or a lock is held for too long.
+/// Copies all pages. Stops when the caller asks for it, or when a lock is held for too long.
 fn pages(
     source: &Connection,
     copy: &mut Connection,
@@ -144,7 +146,7 @@ fn pages(
     }
 }
 
-/// A step that another process stands in the way of is tried again for a while.
+/// Repeats a step for a while if another process blocks it.
 pub(super) fn patiently(
     options: Options,
     mut step: impl FnMut() -> rusqlite::Result<StepResult>,
@@ -163,13 +165,13 @@ pub(super) fn patiently(
     }
 }
 
-/// Does SQLite itself find a fault?
+/// Runs one of SQLite's own checks. Returns an error if it finds a fault.
 pub(super) fn sound(connection: &Connection, pragma: &str) -> Result<(), Error> {
     let said: String = connection.query_row(pragma, [], |row| row.get(0))?;
     if said == "ok" { Ok(()) } else { Err(Error::new(ErrorKind::Corrupt, said)) }
 }
 
-/// How far the log of a file goes.
+/// The extent of a file's log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Log {
     pub(super) events: i64,

@@ -1,15 +1,15 @@
-//! What the file system says about a store: who may read it, how large it is, how much room.
+//! Checks in the file system: who may read a store, its size, and the free space.
 
 use std::path::{Path, PathBuf};
 
 use super::doctor::Check;
 
-/// Less room than this is no room: a migration or a busy hour fills it.
+/// Less free space than this is a fault, because a migration or a busy hour would fill it.
 const ROOM_MIN: u64 = 64 << 20;
-/// A WAL this long is not being taken in: somebody keeps an old view open.
+/// A WAL this large is not being checkpointed: some process keeps an old read transaction open.
 const WAL_MAX: u64 = 256 << 20;
 
-/// The file and what SQLite keeps beside it.
+/// The store's file and SQLite's side files.
 pub(super) fn files(path: &Path) -> [PathBuf; 3] {
     let beside = |suffix: &str| {
         let mut name = path.as_os_str().to_owned();
@@ -19,7 +19,7 @@ pub(super) fn files(path: &Path) -> [PathBuf; 3] {
     [path.to_owned(), beside("-wal"), beside("-shm")]
 }
 
-/// Nobody but its owner may read a store.
+/// Checks that only the owner may read a store.
 pub(super) fn permissions(path: &Path) -> Check {
     #[cfg(unix)]
     for file in files(path) {
@@ -36,7 +36,7 @@ pub(super) fn permissions(path: &Path) -> Check {
     Check::good("permissions", "for its owner alone")
 }
 
-/// How much the store takes, and how much is left for it.
+/// Checks the size of the store and the free space.
 pub(super) fn room(path: &Path) -> Check {
     let [store, wal] = {
         let [store, wal, _] = files(path);
@@ -69,7 +69,7 @@ fn free(_: &Path) -> Option<u64> {
     None
 }
 
-/// A size as people say it.
+/// A size in bytes, for people.
 pub(super) fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
     if count < 1024 {
@@ -93,7 +93,7 @@ mod tests {
     use super::bytes;
 
     #[test]
-    fn sizes_read_as_people_say_them() {
+    fn sizes_are_shown_in_the_units_people_use() {
         for (count, text) in [
             (0, "0 bytes"),
             (1_023, "1023 bytes"),

@@ -1,7 +1,7 @@
-//! The examination behind `punch doctor`: what is wrong with a store, without touching it.
+//! The examination behind `punch doctor`: finds faults of a store without changing it.
 //!
-//! A check that cannot be made is a check that failed, with the reason; nothing here gives up on
-//! a store because it is damaged, foreign or newer.
+//! A check that cannot run counts as failed, with the reason. The examination also works on a
+//! damaged, foreign or newer store.
 
 use std::path::Path;
 
@@ -14,32 +14,32 @@ use crate::postgres::PgConnection;
 use crate::rows::events::event_base;
 use crate::{Dialect, Error, ErrorKind, Options, Target, Tx, postgres, sql, sqlite};
 
-/// Work that has been due for so long is overdue: an hour.
+/// Work that has been due for this long is overdue: one hour.
 const OVERDUE_S: i64 = 3_600;
-/// Work that was tried so often will hardly succeed by itself.
+/// Work with this many attempts will probably never succeed.
 const ATTEMPTS_MANY: i64 = 10;
-/// A transaction open for so long holds back what subscribers see: five minutes.
+/// A transaction that is open for this long delays what subscribers see: five minutes.
 const OPEN_LONG_S: i64 = 300;
-/// How many faults of one kind are named.
+/// How many faults of one kind are listed.
 const NAMED_MAX: usize = 5;
 
-/// What was found out about a store.
+/// The result of an examination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Where the store is, without a password.
+    /// The location of the store, without a password.
     pub target: String,
     pub dialect: &'static str,
-    /// None: there is none, or it cannot be read.
+    /// `None` if there is no store, or it cannot be read.
     pub schema_version: Option<i64>,
-    /// Nothing is wrong.
+    /// Did all checks pass?
     pub ok: bool,
     pub checks: Vec<Check>,
 }
 
 impl Report {
-    /// For a reader who may not see the whole store: whether each check passed, without what was
-    /// found, which speaks of every project.
+    /// For a reader that may not see the whole store: keeps whether each check passed, and drops
+    /// the findings, which may be about any project.
     #[must_use]
     pub fn in_short(mut self) -> Self {
         for check in &mut self.checks {
@@ -50,13 +50,13 @@ impl Report {
     }
 }
 
-/// One thing that was looked at.
+/// One check and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     pub name: &'static str,
     pub ok: bool,
     pub detail: String,
-    /// What to do about it.
+    /// What to do about a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -86,7 +86,7 @@ impl Check {
 
 const RESTORE: &str = "put a backup back with `punch restore FILE`";
 
-/// Looks a store over. Nothing is changed, not even a store that is older is brought forward.
+/// Examines a store. Changes nothing; an older store is not migrated.
 #[must_use]
 pub fn examine(target: &Target, options: Options) -> Report {
     let dialect = match target {
@@ -102,14 +102,15 @@ pub fn examine(target: &Target, options: Options) -> Report {
     Report { target: target.to_string(), dialect: dialect.name(), schema_version, ok, checks }
 }
 
-/// A store that answers, on whichever database.
+/// An open store on either database.
 enum Patient {
     Sqlite(Connection),
     Postgres(Box<PgConnection>),
 }
 
 impl Patient {
-    /// One consistent view for each check: one that fails must not spoil the next.
+    /// Runs each check in its own read transaction, so that a failed check does not affect the
+    /// next.
     fn view<T>(&mut self, job: impl FnOnce(&mut Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
         match self {
             Self::Sqlite(connection) => {
@@ -194,7 +195,7 @@ fn on_server(url: &str, options: Options) -> (Option<i64>, Vec<Check>) {
     (Some(version), checks)
 }
 
-/// What takes knowing the tables: only a store of our own version has the ones we know.
+/// Checks that need the tables. They run only on a store of our own version.
 fn look_inside(patient: &mut Patient, found: Found, checks: &mut Vec<Check>) {
     if found == Found::Current {
         checks.push(patient.check("references", references));
@@ -228,7 +229,7 @@ fn integrity(tx: &mut Tx<'_>) -> Result<Check, Error> {
     })
 }
 
-/// What points somewhere points at something.
+/// Checks that every reference points to an existing row.
 pub(super) fn references(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let mut faults = Vec::new();
     if tx.dialect() == Dialect::Sqlite {
@@ -280,7 +281,7 @@ pub(super) fn references(tx: &mut Tx<'_>) -> Result<Check, Error> {
     })
 }
 
-/// Work that nobody does: due long ago and held by nobody, or tried again and again.
+/// Finds work that nobody does: due long ago and not held, or tried many times.
 fn outbox(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let now = tx.clock()?;
     let overdue = tx.first(
@@ -318,7 +319,7 @@ fn outbox(tx: &mut Tx<'_>) -> Result<Check, Error> {
     })
 }
 
-/// An old open transaction anywhere in the cluster delays what subscribers see (ADR 0004).
+/// Finds old open transactions in the cluster, which delay what subscribers see (ADR 0004).
 fn horizon(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let statement = sql!(
         "SELECT count(*) FROM events WHERE seq >= ",
@@ -327,7 +328,7 @@ fn horizon(tx: &mut Tx<'_>) -> Result<Check, Error> {
     );
     let ahead = tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default();
     if ahead > 0 {
-        // What a dump brings along when it is put into a younger cluster.
+        // This happens when a dump is restored into a younger cluster.
         let detail = format!("{ahead} events are numbered above what this cluster counts to yet");
         let hint = "subscribers would skip new events: export the store and import it into an \
                     empty one, or raise the cluster's next transaction id above the highest \
@@ -347,7 +348,7 @@ fn horizon(tx: &mut Tx<'_>) -> Result<Check, Error> {
     })
 }
 
-/// The first few faults, and how many more there are.
+/// The first few faults, and the number of the others.
 pub(super) fn named(faults: &[String]) -> String {
     let shown = faults.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join("; ");
     match faults.len().saturating_sub(NAMED_MAX) {

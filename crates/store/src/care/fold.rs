@@ -1,7 +1,7 @@
-//! Folding the log gives the tables: the invariant of the whole store, checked one by one.
+//! Checks the invariant of the whole store: folding the log gives the tables.
 //!
-//! The log comes sorted by what it happened to, so that one list or issue is in memory at a time. Leases, the outbox,
-//! kept answers and whatever else no event tells of are outside the fold.
+//! The log is read in the order of its aggregates, so that only one list or issue is in memory at a
+//! time. Leases, the outbox, stored answers and everything else without events are not checked.
 
 mod missions;
 
@@ -26,7 +26,7 @@ use crate::rows::lists::Lock;
 use crate::rows::places;
 use crate::{Error, Recorded, Tx};
 
-/// How many differences are kept; more tell nothing new.
+/// How many differences are reported; more would add nothing.
 const DIFFERENCES_MAX: usize = 100;
 
 pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
@@ -58,13 +58,13 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
     Ok(Check::bad("fold", detail, hint))
 }
 
-/// The fold so far, and the list that is being folded.
+/// The state of the fold, and the aggregate that is being folded.
 #[derive(Default)]
 struct Fold {
     aggregate: String,
     open: Option<Snapshot>,
     issue: Option<Issue>,
-    /// What the log says hangs on the issue.
+    /// The updates and links of the issue, according to the log.
     updates: Vec<IssueUpdate>,
     links: Vec<Link>,
     session: Option<Session>,
@@ -96,7 +96,7 @@ impl Fold {
         }
         let event = match recorded.event() {
             Ok(Some(event)) => event,
-            // A type of a newer punch, which the schema check speaks of.
+            // An event type of a newer version, which the schema check reports.
             Ok(None) => return Ok(()),
             Err(error) => {
                 let (seq, kind) = (recorded.seq, &recorded.type_name);
@@ -117,7 +117,7 @@ impl Fold {
         Ok(())
     }
 
-    /// What is no list is an aggregate of its own; an event is one's or another's.
+    /// Folds an event of an aggregate that is not a list. Each event belongs to one of them.
     fn apart(&mut self, event: &Event, recorded: &Recorded) {
         apply_issue(&mut self.issue, event, recorded.at);
         apply_session(&mut self.session, event, recorded.at);
@@ -133,7 +133,7 @@ impl Fold {
         }
     }
 
-    /// Events of projects and of whatever else is no list are not folded here.
+    /// The snapshot to fold into. `None` for projects and other aggregates that are not lists.
     fn list_of(&mut self, tx: &mut Tx<'_>, id: &str) -> Result<Option<Snapshot>, Error> {
         match ListId::parse(id) {
             Some(id) => Ok(tx.list_by_id(id)?.map(Snapshot::empty)),
@@ -141,7 +141,7 @@ impl Fold {
         }
     }
 
-    /// Compares the list or the issue that was folded with its rows.
+    /// Compares the folded list or issue with its rows.
     fn close(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
         if let Some(folded) = self.issue.take() {
             self.issues += 1;
@@ -153,7 +153,7 @@ impl Fold {
                     self.differs(format!("issue #{number} is in the log, but not in the tables"));
                 }
             }
-            // The order of rows and that of the log may differ where transactions overlapped.
+            // Rows and log may be in a different order if transactions overlapped.
             let mut updates = std::mem::take(&mut self.updates);
             updates.sort_by_key(|update| update.id);
             let mut rows = tx.updates(folded.id)?;
@@ -199,7 +199,7 @@ impl Fold {
         Ok(())
     }
 
-    /// Compares the mission, the session, the gate, the delegation or the run that was folded with its row.
+    /// Compares the folded mission, session, gate, delegation or run with its row.
     fn close_apart(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
         if let Some(differences) = self.mission.close(tx)? {
             self.missions += 1;
@@ -232,7 +232,7 @@ impl Fold {
         Ok(())
     }
 
-    /// The keys by which tasks are found in the order of their tree, made anew.
+    /// Rebuilds the keys that order tasks in their tree, and compares them with the stored ones.
     fn compare_places(
         &mut self,
         tx: &mut Tx<'_>,
@@ -273,7 +273,7 @@ impl Fold {
     }
 }
 
-/// Which fields of something differ, and how.
+/// The fields that differ, with both values.
 fn fields<T: Serialize>(named: &str, row: &T, folded: &T) -> Vec<String> {
     let (row, folded) = (serde_json::to_value(row), serde_json::to_value(folded));
     let (Ok(Value::Object(row)), Ok(Value::Object(folded))) = (row, folded) else {

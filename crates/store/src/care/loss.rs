@@ -1,4 +1,4 @@
-//! What overwriting a store would lose: the events its log has and the backup's has not.
+//! What overwriting a store would lose: the events that its log has and the backup's log has not.
 
 use punchlist_core::Time;
 use rusqlite::{Connection, OptionalExtension};
@@ -12,18 +12,18 @@ pub enum Loss {
     Nothing,
     Events {
         count: i64,
-        /// When the first of them happened.
+        /// The time of the first of them.
         since: Time,
     },
-    /// The store cannot be read, so nobody knows.
+    /// The store cannot be read, so the loss is unknown.
     Unknown {
         why: String,
     },
 }
 
 impl Loss {
-    /// Logs share their beginning; where they part is found by halving. That a store was restored
-    /// is no loss: the restore at hand is written down in its stead.
+    /// Finds, by halving, where two logs that begin alike start to differ. An earlier restore is
+    /// not counted as a loss, because this restore is recorded in its place.
     pub(super) fn of(store: &Connection, backup: &Connection) -> Result<Self, Error> {
         let last = Log::read(backup)?.last_seq.unwrap_or_default();
         let (mut shared, mut end) = (0, last + 1);
@@ -45,7 +45,7 @@ impl Loss {
         })
     }
 
-    /// How many events; none: it cannot be told.
+    /// The number of lost events; `None` if it is unknown.
     pub(super) const fn count(&self) -> Option<i64> {
         match self {
             Self::Nothing => Some(0),
@@ -55,8 +55,8 @@ impl Loss {
     }
 }
 
-/// Are the two logs the same up to a number? They are if the last event of each up to there is:
-/// numbers have gaps where a store was restored, so one number alone says nothing.
+/// Are the two logs the same up to this number? They are if the last event up to it is the same in
+/// both. The number alone proves nothing, because a restore leaves gaps in the numbers.
 fn is_shared(store: &Connection, backup: &Connection, seq: i64) -> Result<bool, Error> {
     let read = |row: &rusqlite::Row<'_>| -> rusqlite::Result<([i64; 2], [String; 4])> {
         let words = [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?];

@@ -1,8 +1,8 @@
-//! Care of a store: looking it over, copying it, putting a copy back, and moving it elsewhere.
+//! Maintenance of a store: examining, backing up, restoring, and moving it to another database.
 //!
-//! What is here works beside processes that use the store, and on stores that are damaged or
-//! newer, which `Store::open` refuses. Looking changes nothing; a copy appears whole or not at
-//! all. Whether a restore may overwrite is judged in `ops::care`.
+//! This works while other processes use the store, and also on damaged or newer stores, which
+//! `Store::open` refuses. Examining changes nothing. A copy is complete or absent. `ops::care`
+//! decides whether a restore may overwrite.
 
 pub mod backup;
 mod disk;

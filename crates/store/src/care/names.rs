@@ -1,6 +1,6 @@
-//! The names of copies: `punchlist.db.20261115T080000Z.backup`, beside the store or in a folder.
+//! The names of backups: `punchlist.db.20261115T080000Z.backup`, next to the store or in a folder.
 //!
-//! Retention goes by these names and by the header of a store of ours, and deletes nothing else.
+//! Retention deletes only files that have such a name and the header of one of our stores.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use punchlist_core::Time;
 
 use crate::{outside, sqlite};
 
-/// The ending of what `punch backup` makes, which retention may delete.
+/// The suffix of backups by `punch backup`, which retention may delete.
 pub const BACKUP: &str = "backup";
-/// The ending of what a restore put aside, which nobody deletes but its owner.
+/// The suffix of a store that a restore replaced. It is never deleted automatically.
 pub const REPLACED: &str = "replaced";
-/// The ending of a copy in the making.
+/// The suffix of an unfinished copy.
 const PARTIAL: &str = "partial";
 
-/// Where the header of a SQLite file says which program it belongs to, and how much is read for it.
+/// The offset of the application id in the header of a SQLite file, and how many bytes are read.
 const APPLICATION_AT: usize = 68;
 const HEADER: usize = APPLICATION_AT + 4;
 
@@ -24,7 +24,7 @@ fn name_of(store: &Path) -> String {
     store.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The folder a store is in.
+/// The folder that contains a store.
 #[must_use]
 pub fn folder_of(store: &Path) -> &Path {
     match store.parent() {
@@ -33,7 +33,7 @@ pub fn folder_of(store: &Path) -> &Path {
     }
 }
 
-/// A name in a folder that no file has yet.
+/// A name in this folder that no file has yet.
 #[must_use]
 pub fn fresh(folder: &Path, store: &Path, at: Time, ending: &str) -> PathBuf {
     let (name, stamp) = (name_of(store), stamp(at));
@@ -42,14 +42,14 @@ pub fn fresh(folder: &Path, store: &Path, at: Time, ending: &str) -> PathBuf {
     std::iter::once(first.clone()).chain(more).find(|path| !path.exists()).unwrap_or(first)
 }
 
-/// `20261115T080000Z`: sorts by time, and no file system objects to it.
+/// `20261115T080000Z`: sorts by time, and is valid on every file system.
 fn stamp(at: Time) -> String {
     let text = at.to_string();
     let seconds = text.split('.').next().unwrap_or_default();
     format!("{}Z", seconds.replace(['-', ':'], ""))
 }
 
-/// When a backup of this store was made, and the how manieth of that second it is.
+/// The time of a backup of this store, and its number within that second.
 fn parse<'a>(name: &'a str, store: &str) -> Option<(&'a str, u32)> {
     let middle = name.strip_prefix(store)?.strip_prefix('.')?.strip_suffix(BACKUP)?;
     let middle = middle.strip_suffix('.')?;
@@ -67,7 +67,7 @@ fn parse<'a>(name: &'a str, store: &str) -> Option<(&'a str, u32)> {
     fits.then_some((stamp, number))
 }
 
-/// The backups of this store in a folder, the oldest first.
+/// The backups of this store in a folder, oldest first.
 pub fn backups_of(folder: &Path, store: &Path) -> io::Result<Vec<PathBuf>> {
     let store = name_of(store);
     let mut found = Vec::new();
@@ -85,8 +85,8 @@ pub fn backups_of(folder: &Path, store: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found.into_iter().map(|(_, _, path)| path).collect())
 }
 
-/// Does a file begin as every store of ours does? The name alone is no proof: anybody may have
-/// written a file of that name.
+/// Does the file have the header of one of our stores? The name alone proves nothing, because
+/// anybody can write a file with that name.
 fn is_store(path: &Path) -> bool {
     let Ok(header) = outside::beginning(path, HEADER) else { return false };
     let application = header.get(APPLICATION_AT..HEADER);
@@ -94,7 +94,7 @@ fn is_store(path: &Path) -> bool {
         && application == Some(sqlite::APPLICATION_ID.to_be_bytes().as_slice())
 }
 
-/// Deletes the oldest backups of this store until so many are left; gives those that went.
+/// Deletes the oldest backups of this store until `keep` are left. Returns the deleted ones.
 pub fn retain(folder: &Path, store: &Path, keep: usize) -> io::Result<Vec<PathBuf>> {
     let mut backups = backups_of(folder, store)?;
     backups.truncate(backups.len().saturating_sub(keep.max(1)));
@@ -104,15 +104,15 @@ pub fn retain(folder: &Path, store: &Path, keep: usize) -> io::Result<Vec<PathBu
     Ok(backups)
 }
 
-/// Where a copy is written before it is whole.
+/// The temporary name of an unfinished copy.
 pub(super) fn partial(target: &Path) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(format!(".{}.{PARTIAL}", std::process::id()));
     name.into()
 }
 
-/// Removes half copies beside a target whose makers were killed. Only where the system can tell
-/// that a process is gone.
+/// Deletes unfinished copies next to a target whose processes were killed. Works only where the
+/// system shows whether a process still exists.
 pub fn sweep(target: &Path, store: &Path) {
     if !Path::new("/proc/self").exists() {
         return;
@@ -121,7 +121,7 @@ pub fn sweep(target: &Path, store: &Path) {
     let (store, target) = (name_of(store), name_of(target));
     for entry in entries.flatten() {
         let Ok(file) = entry.file_name().into_string() else { continue };
-        // A copy that is being written to has side files, as every store has.
+        // An unfinished copy may have side files, like every store.
         let name = file.strip_suffix("-wal").or_else(|| file.strip_suffix("-shm")).unwrap_or(&file);
         let Some(whole) = name.strip_suffix(PARTIAL).and_then(|name| name.strip_suffix('.')) else {
             continue;
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_says_when_and_reads_back() {
+    fn a_name_contains_the_time_and_can_be_parsed() {
         let at = Time::parse("2026-11-15T08:00:00.123456Z").unwrap();
         let store = Path::new("/no/such/folder/my.db");
         let name = fresh(folder_of(store), store, at, BACKUP);

@@ -1,5 +1,5 @@
-//! A SQLite file of the mission design's first program: its tables as they are found, column by
-//! column. The file is only looked at, and what its rows mean is not judged here.
+//! Reads a SQLite file of the mission design's first program: its tables as they are, column by
+//! column. The file is not changed, and the meaning of its rows is not checked here.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,16 +13,16 @@ use rusqlite::{Connection, OptionalExtension as _};
 use crate::sqlite::{header, look, look_at_copy};
 use crate::{Error, ErrorKind, Options, outside};
 
-/// The most text that is read from one table.
+/// How many bytes of text are read from one table at most.
 const TEXT_MAX: usize = 64 << 20;
 
-/// The longest that reading a file may take.
+/// The time limit for reading a file.
 const READ_MAX: Duration = Duration::from_secs(10);
 
-/// How soon a file that goes on is interrupted again.
+/// The interval between interrupts after the time limit.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// A row: what its columns hold, by their names in lower case without `_`; null is left out.
+/// A row: the values by column name, in lower case and without `_`. Null values are left out.
 pub type OldRow = BTreeMap<String, String>;
 
 /// The rows of a file.
@@ -30,11 +30,11 @@ pub type OldRow = BTreeMap<String, String>;
 pub struct OldMissions {
     pub missions: Vec<OldRow>,
     pub pillars: Vec<OldRow>,
-    /// None: there is no such table.
+    /// `None` if the file has no such table.
     pub todos: Option<Vec<OldRow>>,
 }
 
-/// Reads a file without changing it, nor anything beside it.
+/// Reads a file. Changes neither the file nor anything next to it.
 pub fn read(path: &Path) -> Result<OldMissions, Error> {
     read_within(path, READ_MAX)
 }
@@ -52,16 +52,17 @@ fn read_within(path: &Path, time: Duration) -> Result<OldMissions, Error> {
     outside::check(path).map_err(unread)?;
     let mut beside = path.as_os_str().to_owned();
     beside.push("-wal");
-    // What has not reached the file yet stands beside it; only where nothing does, nothing is made.
+    // Recent changes may be only in the WAL next to the file. If there is none, the file is opened
+    // so that no side files are created.
     let waiting = Path::new(&beside).metadata().is_ok_and(|wal| wal.len() > 0);
     let options = Options::default();
     let opened = if waiting { look(path, options) } else { look_at_copy(path, options) };
     let connection = opened?;
-    // What a file makes SQLite do may have no end.
+    // A hostile file can make SQLite run forever, so a timer interrupts it.
     let (clock, (done, is_done)) = (connection.get_interrupt_handle(), channel::<()>());
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // Again and again: between two statements there is nothing to interrupt.
+            // Interrupt repeatedly, because an interrupt between two statements has no effect.
             let mut left = time;
             while is_done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
                 clock.interrupt();
@@ -79,7 +80,7 @@ fn from(connection: &Connection) -> Result<OldMissions, Error> {
     if sound != "ok" {
         return Err(Error::new(ErrorKind::Corrupt, format!("the file is damaged: {sound}")));
     }
-    // One transaction: a program that writes meanwhile is not seen half.
+    // Read in one transaction, so that a program that writes meanwhile is not seen halfway.
     connection.execute_batch("BEGIN")?;
     let found = OldMissions {
         missions: rows(connection, "missions")?.unwrap_or_default(),
@@ -98,7 +99,7 @@ fn too_long(error: Error, time: Duration) -> Error {
     Error::new(ErrorKind::Backend, words)
 }
 
-/// `missionId` and `mission_id` are one.
+/// Makes `missionId` and `mission_id` the same name.
 fn plain(column: &str) -> String {
     column.to_ascii_lowercase().replace('_', "")
 }
@@ -111,7 +112,7 @@ fn rows(connection: &Connection, table: &'static str) -> Result<Option<Vec<OldRo
             |row| row.get(0),
         )
         .optional()?;
-    // A view runs what the file says. Those of our own stores are known.
+    // A view executes SQL from the file, so only the views of our own stores are allowed.
     match kind.as_deref() {
         None => return Ok(None),
         Some("view") if !header(connection)?.is_ours() => {
@@ -156,7 +157,8 @@ mod tests {
     use super::*;
     use crate::sqlite::APPLICATION_ID;
 
-    /// The attack: a file that passes for one of ours, with a view that gives no row and has no end.
+    /// The attack: a file that looks like one of ours, with a view that runs forever and returns no
+    /// row.
     #[test]
     fn reading_a_file_ends_after_its_time() {
         let folder = tempfile::tempdir().unwrap();

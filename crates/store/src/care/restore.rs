@@ -1,8 +1,9 @@
-//! Putting a copy back: the store becomes the copy, and what it was is kept beside it.
+//! Restores a backup. The replaced store is kept next to the new one.
 //!
-//! The copy is made ready beside the store first: brought forward, and told that it was restored.
-//! A store that works is overwritten through SQLite's own locks, as one transaction, so that
-//! other processes go on with the new content. One that is too damaged for that is moved aside.
+//! First a copy of the backup is prepared next to the store: it is migrated, and the restore is
+//! recorded in it. A working store is then overwritten through SQLite's own locks, in one
+//! transaction, so that other processes continue with the new content. A store that is too damaged
+//! for that is moved aside.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,48 +19,48 @@ use super::{disk, names};
 use crate::migrate::{self, Found};
 use crate::{Error, ErrorKind, Options, Store, Target, Tx, sqlite};
 
-/// How often a restore is tried while others write between its look and its lock.
+/// How often a restore is retried when others write between its check and its lock.
 const ATTEMPTS_MAX: u32 = 20;
 
-/// What a restore did.
+/// The result of a restore.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Restored {
     pub store: PathBuf,
     pub from: PathBuf,
-    /// How many events the backup holds.
+    /// The number of events in the backup.
     pub events: i64,
     pub last_event_at: Option<Time>,
-    /// How many events went that the backup does not have; none: it could not be told.
+    /// The number of lost events, which the backup does not have; `None` if unknown.
     pub lost: Option<i64>,
-    /// Where the store as it was is kept; none: there was none.
+    /// The file that the replaced store is kept in; `None` if there was no store.
     pub kept: Option<PathBuf>,
 }
 
-/// What became of a restore.
+/// The outcome of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Done(Restored),
-    /// It was not asked to overwrite what the backup does not have; nothing changed.
+    /// Events would be lost, and overwriting was not allowed. Nothing changed.
     WouldLose(Loss),
 }
 
-/// What is to be put back, and at what cost.
+/// A request to restore a backup.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     pub from: &'a Path,
-    /// There may be a store in its place.
+    /// May an existing store be replaced?
     pub replace: bool,
-    /// Events of it that the backup does not have may go.
+    /// May events be lost that the backup does not have?
     pub overwrite: bool,
     pub at: Time,
 }
 
-/// Writes down in the restored log that it was restored; told how many events went for it.
+/// Records the restore in the restored log. Gets the number of lost events.
 pub type Record<'r> = dyn FnMut(&mut Tx<'_>, Option<i64>) -> Result<(), Error> + 'r;
 
-/// Puts a backup back. Its log goes on above every number that the store has ever given out, so
-/// that no subscriber takes a new event for one it has seen (ADR 0010).
+/// Restores a backup. Its log continues above every number that the store has ever used, so that no
+/// subscriber takes a new event for one it has seen (ADR 0010).
 pub fn restore(
     store: &Path,
     request: Request<'_>,
@@ -70,8 +71,8 @@ pub fn restore(
     let Request { from, replace, overwrite, at } = request;
     let source = usable(from, options)?;
     let log = Log::read(&source).map_err(|error| named(from, &error))?;
-    // What a store that is gone or cannot be read has counted to nobody knows. No log that counts
-    // by ones reaches the milliseconds of the clock.
+    // If the store is missing or unreadable, its last number is unknown. The clock in milliseconds
+    // is used instead, because no log reaches that number by counting.
     let unknown = log.last_seq.unwrap_or_default().max(at.micros() / 1_000);
     let (lost, kept) = match state(store, options)? {
         State::Absent => {
@@ -98,17 +99,17 @@ pub fn restore(
             Over::WouldLose(loss) => return Ok(Outcome::WouldLose(loss)),
         },
     };
-    // What was put back is seen to work.
+    // Check that the restored store opens.
     drop(Store::open(&Target::File(store.to_owned()), options)?);
     let (store, from) = (store.to_owned(), from.to_owned());
     let Log { events, last_event_at, .. } = log;
     Ok(Outcome::Done(Restored { store, from, events, last_event_at, lost, kept }))
 }
 
-/// The backup, if it is one: ours, not newer, and sound in every page.
+/// Opens the backup, if it is valid: ours, not newer, and with every page intact.
 fn usable(from: &Path, options: Options) -> Result<Connection, Error> {
     let has_wal = disk::files(from)[1].metadata().is_ok_and(|metadata| metadata.len() > 0);
-    // A plain copy of a live store has a WAL beside it, which belongs to it.
+    // A plain copy of a live store has a WAL next to it, which is part of the copy.
     let open = if has_wal { sqlite::look } else { sqlite::look_at_copy };
     let checked = open(from, options).and_then(|connection| {
         let header = sqlite::header(&connection)?;
@@ -130,7 +131,7 @@ enum State {
     Damaged(String),
 }
 
-/// Is anything at a store's place that a restore would replace?
+/// Is there a file at the store's path that a restore would replace?
 #[must_use]
 pub fn is_there(store: &Path) -> bool {
     fs::metadata(store).is_ok_and(|metadata| !metadata.is_file() || metadata.len() > 0)
@@ -155,10 +156,10 @@ fn state(store: &Path, options: Options) -> Result<State, Error> {
     }
 }
 
-/// A copy of the backup beside the store: checked, brought forward, and told of its restore before
-/// anybody else sees it. Dropped, it goes away.
+/// A copy of the backup next to the store: checked, migrated, and with the restore recorded in it,
+/// before any other process sees it. It is deleted when dropped.
 struct Copy {
-    /// Before the file: it must be closed when the file goes.
+    /// Declared before `partial`, so that it is closed before the file is deleted.
     connection: Connection,
     partial: Partial,
 }
@@ -180,7 +181,7 @@ impl Copy {
         Ok(Self { connection, partial })
     }
 
-    /// Writes the restore down, above every number that was given out before.
+    /// Records the restore with a number above all earlier ones.
     fn record(&self, above: i64, lost: Option<i64>, record: &mut Record<'_>) -> Result<(), Error> {
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
         let mut tx = Tx::sqlite(&self.connection);
@@ -194,7 +195,7 @@ impl Copy {
         recorded
     }
 
-    /// Gives the copy the name of the store, with all that was written to it.
+    /// Renames the copy to the name of the store, with everything that was written to it.
     fn keep(self) -> Result<(), Error> {
         let Self { connection, partial } = self;
         connection.close().map_err(|(_, error)| error)?;
@@ -202,7 +203,8 @@ impl Copy {
     }
 }
 
-/// A WAL without its store would be taken for the new store's own, and spoil it.
+/// Deletes leftover side files, or moves them aside if the WAL has content. The new store would
+/// treat an old WAL as its own and be damaged.
 fn clear(store: &Path, at: Time) -> Result<Option<PathBuf>, Error> {
     let [_, wal, shm] = disk::files(store);
     if wal.metadata().is_ok_and(|metadata| metadata.len() > 0) {
@@ -219,7 +221,7 @@ fn clear(store: &Path, at: Time) -> Result<Option<PathBuf>, Error> {
     Ok(None)
 }
 
-/// Moves a damaged store and what lies beside it out of the way.
+/// Moves a damaged store and its side files aside.
 fn move_aside(store: &Path, at: Time) -> Result<PathBuf, Error> {
     let kept = names::fresh(names::folder_of(store), store, at, names::REPLACED);
     for (from, to) in disk::files(store).into_iter().zip(disk::files(&kept)) {
@@ -238,8 +240,9 @@ enum Over {
     WouldLose(Loss),
 }
 
-/// Overwrites a store that works. What others write between the look and the lock must neither
-/// be lost unseen nor be missing from what is kept: then it begins again.
+/// Overwrites a working store. If other processes write between the check and the lock, their
+/// writes must neither be lost unnoticed nor be missing from the kept store, so the restore starts
+/// again.
 fn over(
     source: &Connection,
     store: &Path,
@@ -282,9 +285,9 @@ fn over(
     Err(named(store, &Error::new(ErrorKind::Busy, "others keep writing to it")))
 }
 
-/// One transaction over the whole file. It begins with the write lock and not a page: only then is
-/// it certain what the store is, and the copy made ready for it. False: it is not as it was seen,
-/// and nothing was done.
+/// Overwrites the whole file in one transaction. The transaction takes the write lock before it
+/// writes any page: only then is the store's state certain, and the prepared copy right for it.
+/// Returns false, and changes nothing, if the state is not the expected one.
 fn overwritten(
     copy: &Connection,
     store: &Path,

@@ -7,13 +7,13 @@ use super::disk;
 use super::doctor::{Check, named};
 use crate::{Error, Tx, sql};
 
-/// The oldest server we know to work: 13.
+/// The oldest version of the server that we know to work: 13.
 const VERSION_MIN: i64 = 130_000;
-/// A transaction open for so long keeps the server from tidying its tables: an hour.
+/// A transaction that is open for this long prevents the server from vacuuming: one hour.
 const OPEN_MAX_S: i64 = 3_600;
 /// A replica or slot that is further behind than this is a fault: 1 GiB.
 const LAG_MAX: i64 = 1 << 30;
-/// A table is bloated when it has so many dead rows, and more of them than of living ones.
+/// A table is bloated if it has at least this many dead rows, and more dead rows than live ones.
 const DEAD_MIN: i64 = 100_000;
 
 /// The checks, each with its name.
@@ -48,7 +48,7 @@ fn version(tx: &mut Tx<'_>) -> Result<Check, Error> {
     })
 }
 
-/// Settings that decide whether what was confirmed stays, and whether tables stay quick.
+/// Checks the settings that protect confirmed writes, and those that keep tables fast.
 fn settings(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let asked = sql!(
         "SELECT current_setting('fsync'), current_setting('autovacuum'), \
@@ -63,7 +63,7 @@ fn settings(tx: &mut Tx<'_>) -> Result<Check, Error> {
         return Ok(Check::bad("settings", "the server does not tell them", "look at its log"));
     };
     let mut faults = Vec::new();
-    // A server for tests says that it may lose everything.
+    // A server for tests declares that its data is disposable.
     if fsync != "on" && disposable != "on" {
         faults.push("fsync is off: a crash may destroy the store".to_owned());
     }
@@ -105,7 +105,7 @@ fn transactions(tx: &mut Tx<'_>) -> Result<Check, Error> {
     })
 }
 
-/// How far copies are behind, and how much of its log the server keeps for them.
+/// Checks how far replicas are behind, and how much WAL the server keeps for them.
 fn lag(tx: &mut Tx<'_>) -> Result<Check, Error> {
     if let Some(seconds) = tx
         .first(

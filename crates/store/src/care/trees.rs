@@ -1,7 +1,7 @@
-//! Trees without a circle: what hangs under something hangs, in the end, under nothing.
+//! Checks that trees have no cycles.
 //!
-//! No operation can close a circle (O-19); an edit of the tables by hand can. What hangs in one is
-//! still shown, as if it stood at the top, but has no place of its own.
+//! No operation can create a cycle (O-19), but editing the tables by hand can. The items of a cycle
+//! are still shown at the top level, but have no position of their own.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::doctor::{Check, named};
 use crate::rows::word;
 use crate::{Error, Tx, sql};
 
-/// How many items of one circle are named.
+/// How many items of one cycle are listed.
 const NAMED_MAX: usize = 10;
 
 pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
@@ -46,9 +46,9 @@ fn told(circle: &[TodoId]) -> String {
     format!("a circle of {count} todos: {}{more} under {first}", shown.join(" under "))
 }
 
-/// Every circle once, from its lowest id on, each item before the one it hangs under.
+/// Every cycle once, starting at its lowest id; each item comes before its parent.
 fn circles(parents: &BTreeMap<TodoId, TodoId>) -> Vec<Vec<TodoId>> {
-    // Each item is walked over once, by the walk that first comes by.
+    // Each item is visited once, by the first walk that reaches it.
     let mut seen: BTreeMap<TodoId, usize> = BTreeMap::new();
     let mut circles = Vec::new();
     for (walk, start) in parents.keys().enumerate() {
@@ -57,7 +57,7 @@ fn circles(parents: &BTreeMap<TodoId, TodoId>) -> Vec<Vec<TodoId>> {
             seen.insert(at, walk);
             at = *next;
         }
-        // It met its own trail, and not that of another walk.
+        // The walk met its own trail, not that of another walk: a cycle.
         if seen.get(&at) != Some(&walk) {
             continue;
         }
@@ -78,10 +78,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_circle_is_found_once_and_what_hangs_on_it_is_not_in_it() {
+    fn each_cycle_is_found_once_without_the_items_below_it() {
         let mut ids = Ids::new(Time::from_micros(0), 1);
         let ids: Vec<TodoId> = (0..9).map(|_| TodoId::from(ids.ulid())).collect();
-        // A chain to a root; itself; a ring of three with a tail that comes first.
+        // A chain to a root, an item that is its own parent, and a cycle of three with an item
+        // below it that comes first.
         let hung = [(0, 1), (1, 2), (3, 3), (4, 5), (5, 6), (6, 7), (7, 5)];
         let parents = hung.iter().map(|(child, parent)| (ids[*child], ids[*parent])).collect();
         let found = circles(&parents);

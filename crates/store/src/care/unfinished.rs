@@ -1,4 +1,5 @@
-//! A file in the making: for its owner alone, under another name until it is whole.
+//! A file that is being written: readable only by its owner, under a temporary name until it is
+//! complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use super::backup::io;
 use super::names;
 use crate::Error;
 
-/// A file under its other name. Dropped, it goes away.
+/// A file under its temporary name. It is deleted when dropped.
 #[derive(Debug)]
 pub struct Unfinished {
     path: PathBuf,
@@ -15,7 +16,7 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// Makes an empty file beside the one that it is to become.
+    /// Creates an empty file next to the target.
     pub fn create(target: &Path) -> Result<(Self, File), Error> {
         let path = names::partial(target);
         let mut create = OpenOptions::new();
@@ -34,13 +35,13 @@ impl Unfinished {
         &self.target
     }
 
-    /// Gives the file its name. From here on it stays, through a power cut, too.
+    /// Renames the file to its final name and keeps it, even after a power cut.
     pub fn keep(self) -> Result<(), Error> {
         File::open(&self.path)
             .and_then(|file| file.sync_all())
             .and_then(|()| fs::rename(&self.path, &self.target))
             .map_err(|error| io(&self.target, &error))?;
-        // Not every file system can be asked that for a name.
+        // Not every file system can sync a folder, so errors are ignored.
         if let Ok(folder) = File::open(names::folder_of(&self.target)) {
             drop(folder.sync_all());
         }

@@ -15,21 +15,21 @@ use crate::{Error, ErrorKind, outside};
 
 /// How long a statement may run unless the URL says otherwise.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
-/// How much longer than `statement_timeout` we wait for the server's answer.
+/// How much longer than `statement_timeout` we wait for the server's response.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long reaching a server may take unless the URL says otherwise.
+/// How long connecting may take unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
-/// The wait for an answer where statements may run for ever.
+/// How long to wait for a response if statements have no time limit.
 const ANSWER_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
-/// A file of passwords is not longer.
+/// The largest password file, in bytes.
 const PASSWORDS_MAX: usize = 1 << 20;
 
-/// What is said of a server whose URL may show a password. Its own words are not repeated either:
-/// it was asked with what we took for a user or a database, and says so.
+/// Shown instead of a URL that may contain a password. The server's own message is not shown
+/// either, because it may repeat a part of the password that we took for a user or a database.
 const HIDDEN: &str = "the server's URL is not shown: write / ? # and @ in a password as %2F, %3F, \
                       %23 and %40";
 
-/// Which of several servers is wanted (`target_session_attrs`).
+/// Which kind of server is wanted (`target_session_attrs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     #[default]
@@ -41,19 +41,19 @@ pub(super) enum Kind {
     PreferStandby,
 }
 
-/// A server, as a URL names it.
+/// A server, as described by a URL.
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) config: Config,
     pub(super) tls: tls::Wanted,
     pub(super) kind: Kind,
-    /// A pooler in transaction mode is in between: no named statements, no session settings, and no
-    /// LISTEN.
+    /// There is a pooler in transaction mode in between: no named statements, no session settings,
+    /// and no LISTEN.
     pub(super) is_pooler: bool,
-    /// Zero: for ever.
+    /// Zero: unlimited.
     pub(super) statement_timeout: Duration,
     pub(super) pool_size: Option<usize>,
-    /// The file of passwords (`passfile`), if it is not the usual one.
+    /// The password file (`passfile`), if it is not the default one.
     passwords: Option<PathBuf>,
     shown: Option<String>,
 }
@@ -67,7 +67,7 @@ impl Address {
         };
         let mut own = Own::default();
         let rest = own.take_from(url).map_err(|why| bad(&format!(": {why}")))?;
-        // Not with what the parser says: the option it does not know may be half a password.
+        // The parser's message is dropped: the unknown option may be a part of a password.
         let mut config: Config = rest.parse().map_err(|_| bad(""))?;
         if config.get_application_name().is_none() {
             config.application_name("punchlist");
@@ -82,7 +82,7 @@ impl Address {
             config.options(options.trim());
         }
         own.tls.is_direct = config.get_ssl_negotiation() == SslNegotiation::Direct;
-        // The socket comes to the library as encrypted as it is to be.
+        // The socket that the library gets is already encrypted if it should be.
         config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
         Ok(Self {
             config,
@@ -96,7 +96,7 @@ impl Address {
         })
     }
 
-    /// How long to wait for an answer before the server counts as gone.
+    /// How long to wait for a response before the server counts as lost.
     pub(super) fn answer_timeout(&self) -> Duration {
         match self.statement_timeout {
             Duration::ZERO => ANSWER_TIMEOUT_MAX,
@@ -163,7 +163,7 @@ impl Address {
     }
 }
 
-/// The five fields of a line, between colons; a backslash takes the next sign as it is.
+/// The five fields of a line, separated by colons; a backslash escapes the next character.
 fn fields(line: &str) -> Option<Vec<String>> {
     if line.starts_with('#') {
         return None;
@@ -193,10 +193,10 @@ struct Own {
 }
 
 impl Own {
-    /// Takes our options from a URL; returns the URL without them. An error names the option, not its
-    /// value, which may be half a password.
+    /// Takes our options from a URL and returns the rest of the URL. An error names the option but
+    /// not its value, which may be a part of a password.
     fn take_from(&mut self, url: &str) -> Result<String, &'static str> {
-        // As the library does: a user and a password end at the first @.
+        // Like the library: user and password end at the first @.
         let start = url.find('@').unwrap_or_default();
         let Some(mark) = url.get(start..).and_then(|rest| rest.find('?')).map(|n| n + start) else {
             return Ok(url.to_owned());
@@ -261,7 +261,7 @@ impl Own {
     }
 }
 
-/// A time as PostgreSQL writes it: milliseconds, or with a unit.
+/// Parses a duration as PostgreSQL writes it: milliseconds, or a number with a unit.
 fn duration(text: &str) -> Option<Duration> {
     let digits = text.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -282,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bad_url_is_named_as_far_as_it_cannot_be_a_password() {
+    fn an_error_about_a_url_shows_nothing_that_may_be_a_password() {
         let hidden = format!("bad URL: {HIDDEN}");
         let bad_mode = "bad URL: postgres://ada@db/work: sslmode is disable, prefer, require, \
                         verify-ca or verify-full";
@@ -316,7 +316,7 @@ mod tests {
         let config = &address.config;
         assert_eq!(config.get_password(), Some(&b"a?b"[..]));
         assert_eq!(config.get_application_name(), Some("mine"));
-        // A pooler keeps no settings for us.
+        // A pooler does not keep session settings.
         assert_eq!(config.get_options(), None);
         assert_eq!(config.get_ports(), [1, 2]);
     }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_as_the_server_reads_them() {
+    fn durations_are_parsed_as_the_server_parses_them() {
         for (text, millis) in [("1500", 1_500), ("500ms", 500), ("30s", 30_000), ("5min", 300_000)]
         {
             assert_eq!(duration(text), Some(Duration::from_millis(millis)), "{text}");

@@ -1,12 +1,12 @@
 //! One connection, and the one transaction on it.
 //!
-//! A round trip costs more than a statement. The BEGIN is sent with the first statement. Writes whose
-//! result is not needed at once are sent with the next statement, at the latest with the COMMIT; if one
-//! of them fails, the statement they were sent with reports its error.
+//! A round trip costs more than a statement. The BEGIN is sent with the first statement. A write
+//! whose result is not needed at once is sent with the next statement, at the latest with the
+//! COMMIT. If it fails, the statement it was sent with returns its error.
 //!
-//! The server answers each request separately, so two rules keep a transaction atomic: only reads are
-//! sent together with a BEGIN, because a write would be kept if the BEGIN failed; and after a statement
-//! has failed nothing is committed.
+//! The server answers each request separately, so two rules keep a transaction atomic. Only reads
+//! are sent together with a BEGIN, because a write would be committed if the BEGIN failed. And
+//! after a failed statement nothing is committed.
 
 use std::time::{Duration, Instant};
 
@@ -19,32 +19,32 @@ use crate::{Dialect, Error, ErrorKind};
 
 const CLOCK: &str = Dialect::Postgres.clock().postgres;
 
-/// The most statements and bytes that are queued before they are sent. The answers to so many writes
-/// fit into the socket's buffers, so that the two sides cannot block each other.
+/// How many statements and bytes are queued before they are sent. The responses to this many writes
+/// fit into the socket's buffers, so the two sides cannot block each other.
 const QUEUED_MAX: usize = 200;
 const QUEUED_BYTES_MAX: usize = 256 * 1024;
-/// The longest that statements without a limit of their own may take: migrations.
+/// The time limit of statements that have no other limit: migrations.
 const BATCH_TIME_MAX: Duration = Duration::from_secs(6 * 3600);
 
-/// A connection.
+/// A connection to a server.
 #[derive(Debug)]
 pub(crate) struct PgConnection {
     line: Line,
     queued: Vec<Request>,
     queued_bytes: usize,
-    /// What begins each transaction beside its BEGIN.
+    /// Settings that are sent with every BEGIN.
     settings: Option<String>,
-    /// A BEGIN that waits to be sent.
+    /// A BEGIN that is not sent yet.
     begin: Option<&'static str>,
-    /// A BEGIN was sent, and nothing yet that ends the transaction.
+    /// Is a transaction open on the server? A BEGIN was sent, and neither a COMMIT nor a ROLLBACK.
     is_open: bool,
-    /// A statement of this transaction has failed.
+    /// Has a statement of this transaction failed?
     has_failed: bool,
-    /// The server has answered in this transaction.
+    /// Has the server responded in this transaction?
     has_begun: bool,
     /// The server's clock when the transaction began.
     clock: Option<i64>,
-    /// It has come back from a job before.
+    /// Has this connection been used for an earlier job?
     is_used: bool,
 }
 
@@ -65,7 +65,7 @@ impl PgConnection {
         })
     }
 
-    /// The connection below, for a listener.
+    /// The underlying connection, for a listener.
     pub(super) fn into_line(self) -> Line {
         self.line
     }
@@ -82,12 +82,13 @@ impl PgConnection {
         self.line.is_broken()
     }
 
-    /// The server has answered in this transaction: it was alive when the job began.
+    /// Has the server responded in this transaction? Then it was alive when the job began.
     pub(super) const fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// The server's clock when the transaction began, in microseconds; outside of one: now.
+    /// The server's clock at the start of the transaction, in microseconds; outside a transaction,
+    /// now.
     pub(crate) fn clock(&mut self) -> Result<i64, Error> {
         if self.clock.is_none() && self.begin.is_some() {
             self.flush()?;
@@ -108,8 +109,8 @@ impl PgConnection {
         self.run().map(rows)
     }
 
-    /// The same for a statement that tells the server's clock itself, in this column: where it is
-    /// the first of its transaction, the clock need not be asked for beside it.
+    /// Like `query`, for a statement that returns the server's clock in this column. If it is the
+    /// first of its transaction, the clock need not be requested separately.
     pub(crate) fn query_with_clock(
         &mut self,
         sql: &'static str,
@@ -125,7 +126,7 @@ impl PgConnection {
         Ok(rows)
     }
 
-    /// Runs a statement; says how many rows it changed.
+    /// Runs a statement. Returns the number of changed rows.
     pub(crate) fn execute(
         &mut self,
         sql: &'static str,
@@ -136,7 +137,7 @@ impl PgConnection {
         Ok(self.run()?.changed)
     }
 
-    /// Queues a write to be sent with what comes next.
+    /// Queues a write, to be sent with the next statement.
     pub(crate) fn keep(&mut self, sql: &'static str, params: &[Value<'_>]) -> Result<(), Error> {
         self.queue_begin(sql, Clock::Asked)?;
         self.queue(sql, params);
@@ -144,7 +145,7 @@ impl PgConnection {
         if is_full { self.flush() } else { Ok(()) }
     }
 
-    /// Sends what is queued, and hears what became of it.
+    /// Sends the queued statements and checks their results.
     pub(crate) fn flush(&mut self) -> Result<(), Error> {
         self.queue_begin("", Clock::Asked)?;
         if self.queued.is_empty() {
@@ -153,29 +154,29 @@ impl PgConnection {
         self.run().map(|_| ())
     }
 
-    /// Runs statements that are no constants and take no parameters, one after the other, for as long
-    /// as they take.
+    /// Runs a text of statements without parameters, one after the other, without the usual time
+    /// limit.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
         self.flush()?;
         self.queued.push(Request::Text(sql.to_owned()));
         self.run_until(Instant::now() + BATCH_TIME_MAX).map(|_| ())
     }
 
-    /// Begins a transaction with the first statement, and asks for the server's clock on the way.
+    /// Begins a transaction with its first statement, which also requests the server's clock.
     pub(crate) fn begin(&mut self, statement: &'static str) {
         self.forget();
         (self.has_begun, self.has_failed, self.clock) = (false, false, None);
         self.begin = Some(statement);
     }
 
-    /// Sends what is queued, and the COMMIT with it. Where one of the writes failed the transaction
-    /// is undone, and the write's error is the answer.
+    /// Sends the queued writes together with the COMMIT. If a write failed, the transaction is
+    /// rolled back and the write's error is returned.
     pub(crate) fn commit(&mut self) -> Result<(), Error> {
         self.commit_and(None).map(|_| ())
     }
 
-    /// The same, and right behind it a statement of its own transaction: it costs no round trip.
-    /// Whether that one worked is the answer.
+    /// Like `commit`, followed by a statement in its own transaction, without another round trip.
+    /// Returns whether that statement succeeded.
     pub(super) fn commit_and(&mut self, behind: Option<&'static str>) -> Result<bool, Error> {
         let committed = self.finish(behind);
         if committed.is_err() {
@@ -185,12 +186,13 @@ impl PgConnection {
     }
 
     fn finish(&mut self, behind: Option<&'static str>) -> Result<bool, Error> {
-        // Never send BEGIN and COMMIT together: a job that the server has not seen is run again.
+        // Never send BEGIN and COMMIT together, because a job that the server has not seen is run
+        // again.
         if !self.has_begun && !self.queued.is_empty() {
             self.flush()?;
         }
         if self.has_failed {
-            // The job ignored an error: nothing of the transaction is kept.
+            // The job ignored an error, so nothing of the transaction is committed.
             let detail = "a statement had failed before, and the transaction was undone";
             return Err(Error::new(ErrorKind::Backend, detail));
         }
@@ -221,7 +223,7 @@ impl PgConnection {
         Ok(answers.all(|answer| answer.is_ok()))
     }
 
-    /// Undoes the transaction; what was queued is not even sent.
+    /// Rolls the transaction back. Queued statements are not sent.
     pub(crate) fn rollback(&mut self) -> Result<(), Error> {
         self.forget();
         self.begin = None;
@@ -242,14 +244,14 @@ impl PgConnection {
             .push(Request::Statement { sql, params: params.iter().map(Param::from).collect() });
     }
 
-    /// Forgets what is queued; nothing of it was sent.
+    /// Drops the queued statements, none of which was sent.
     fn forget(&mut self) -> Vec<Request> {
         self.queued_bytes = 0;
         std::mem::take(&mut self.queued)
     }
 
-    /// Queues a BEGIN that waits, and asks for the clock with it. If the BEGIN failed, what goes out
-    /// with it would not be undone: only what reads goes with it.
+    /// Queues a waiting BEGIN, and requests the clock with it. Only reads are sent together with
+    /// the BEGIN: if it failed, a write could not be rolled back.
     fn queue_begin(&mut self, first: &str, clock: Clock) -> Result<(), Error> {
         let Some(begin) = self.begin.take() else { return Ok(()) };
         let clock = (clock == Clock::Asked).then_some(CLOCK);
@@ -273,7 +275,7 @@ impl PgConnection {
         self.take_in(answers)
     }
 
-    /// The answer to the last request, unless one before it failed.
+    /// The result of the last request, unless an earlier one failed.
     fn take_in(&mut self, answers: Vec<Result<Done, Error>>) -> Result<Done, Error> {
         let mut last = Done::default();
         for answer in answers {
@@ -294,7 +296,7 @@ impl PgConnection {
     }
 }
 
-/// Whether a transaction asks for the clock, or its first statement tells it.
+/// How a transaction gets the clock: by a separate request, or from its first statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Clock {
     Asked,
@@ -305,7 +307,7 @@ fn rows(done: Done) -> Vec<PgRow> {
     done.rows.into_iter().map(PgRow).collect()
 }
 
-/// The clock in this column of the first row.
+/// Reads the clock from this column of the first row.
 fn clock_of(rows: &[PgRow], column: usize) -> Result<Option<i64>, Error> {
     rows.first().map_or(Ok(None), |row| row.int(column))
 }

@@ -12,7 +12,7 @@ pub(super) fn closed() -> Error {
     Error::new(ErrorKind::Unreachable, "the server closed the connection")
 }
 
-/// What went wrong, in the server's words or about the connection.
+/// Converts an error: the server's message, or the state of the connection.
 pub(super) fn said(error: &tokio_postgres::Error) -> Error {
     if let Some(said) = error.as_db_error() {
         let mut words = format!("{}: {}", said.severity(), said.message());
@@ -27,7 +27,7 @@ pub(super) fn said(error: &tokio_postgres::Error) -> Error {
     let source = std::error::Error::source(error);
     match source.and_then(|source| source.downcast_ref::<io::Error>()) {
         Some(source) if source.kind() == io::ErrorKind::TimedOut => late(),
-        // The socket's own words.
+        // The message of the socket.
         Some(source) if source.get_ref().is_some() => {
             Error::new(ErrorKind::Unreachable, source.to_string())
         }

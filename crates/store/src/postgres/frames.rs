@@ -3,7 +3,7 @@
 
 use std::io;
 
-/// The longest message: many times the largest row there is.
+/// The longest message: many times the largest row.
 const MESSAGE_MAX: u32 = 64 << 20;
 
 /// Tracks where one message ends and the next begins.
@@ -11,7 +11,7 @@ const MESSAGE_MAX: u32 = 64 << 20;
 pub(super) struct Frames {
     head: [u8; 9],
     filled: usize,
-    /// Bytes of the message at hand that are still to come.
+    /// Remaining bytes of the current message.
     left: usize,
     is_private: bool,
     is_password_wanted: bool,
@@ -22,12 +22,13 @@ impl Frames {
     const HEAD: usize = 5;
     const ASKED: usize = 9;
 
-    /// `is_private`: the password may be sent in clear text.
+    /// `is_private`: the password may be sent in clear text, because nobody can read the
+    /// connection.
     pub(super) fn new(is_private: bool) -> Self {
         Self { is_private, ..Self::default() }
     }
 
-    /// The server has asked for a password.
+    /// Has the server asked for a password?
     pub(super) const fn is_password_wanted(&self) -> bool {
         self.is_password_wanted
     }

@@ -1,8 +1,8 @@
-//! Hints: `NOTIFY` after a commit, so that who waits for events looks at once.
+//! Hints: a `NOTIFY` after each commit, so that followers of the log read at once.
 //!
-//! Inside a transaction a notification would serialise commits, so it goes out after it. Writers
-//! of one process share hints: while one is on its way, those who commit meanwhile only say that
-//! another is wanted. A lost hint costs latency, never data.
+//! Inside a transaction, a notification would serialise commits, so it is sent afterwards. The
+//! writers of one process share hints: while one is being sent, a writer that commits only requests
+//! another. A lost hint costs latency, never data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,13 +11,13 @@ use super::line::Line;
 use super::{Address, PgConnection};
 use crate::Error;
 
-/// One channel for a database; the payload names the schema, for several stores may share it.
-/// Losing a hint in a crash does no harm, so it does not wait for the disk.
+/// One channel per database. The payload names the schema, because several stores may share a
+/// database. A hint that is lost in a crash does no harm, so it does not wait for the disk.
 const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', true), \
     pg_notify('punchlist_events', current_schema()::text)";
 
-/// How many hints one writer sends for others before it goes home. Under load the next writer
-/// goes on.
+/// How many hints one writer sends for others before it stops. Under load, the next writer
+/// continues.
 const ROUNDS_MAX: u32 = 8;
 
 #[derive(Debug, Default)]
@@ -36,9 +36,9 @@ impl Hints {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Commits a job that has written events, and says so. The hint goes out right behind the
-    /// COMMIT where none is on its way; false: the connection failed at it and should not be used
-    /// again, although the commit was kept.
+    /// Commits a job that has written events, and sends a hint. The hint is sent with the COMMIT if
+    /// no other is being sent. Returns false if the hint failed: the commit is valid, but the
+    /// connection must not be used again.
     pub(super) fn commit(&self, connection: &mut PgConnection) -> Result<bool, Error> {
         if !self.takes_its_turn() {
             connection.commit()?;
@@ -62,7 +62,7 @@ impl Hints {
         first
     }
 
-    /// Sends for those who committed meanwhile, but not for ever.
+    /// Sends hints for writers that committed meanwhile, up to a limit.
     fn send_on_if_wanted(&self, connection: &mut PgConnection) -> bool {
         for _ in 0..ROUNDS_MAX {
             {
@@ -82,21 +82,21 @@ impl Hints {
         true
     }
 
-    /// Sends at least one.
+    /// Sends at least one hint.
     fn send_on(&self, connection: &mut PgConnection) -> bool {
         self.state().wanted = true;
         self.send_on_if_wanted(connection)
     }
 }
 
-/// A connection that only listens.
+/// A connection that only listens for hints.
 pub(crate) struct Listener {
     line: Line,
     schema: String,
 }
 
 impl Listener {
-    /// None behind a pooler: notifications do not come through.
+    /// `None` behind a pooler, because notifications do not pass through it.
     pub(crate) fn new(url: &str) -> Result<Option<Self>, Error> {
         let address = Address::parse(url)?;
         if address.is_pooler {
@@ -109,7 +109,7 @@ impl Listener {
         Ok(Some(Self { line: connection.into_line(), schema }))
     }
 
-    /// Waits for a hint about this store. Several that came at once are one.
+    /// Waits for a hint about this store. Several hints at once count as one.
     pub(crate) fn wait(&mut self, timeout: Duration) -> Result<bool, Error> {
         let deadline = Instant::now() + timeout;
         loop {

@@ -1,5 +1,5 @@
-//! The library's client over one socket. The calling thread drives it: requests are sent together, and
-//! the thread waits for their answers.
+//! The library's client over one socket, driven by the calling thread: it sends requests together
+//! and waits for their responses.
 //!
 //! A statement is prepared together with its second use, without an extra round trip. The first use,
 //! and every use through a pooler, sends the statement's text.
@@ -20,7 +20,7 @@ use super::request::{Done, Key, Request, key, prepare, prepared, text, typed};
 use super::socket::{AsItIs, Control, Socket, Wait};
 use crate::Error;
 
-/// What the server knows of a statement.
+/// What the server knows about a statement.
 enum Known {
     UsedOnce,
     Asked,
@@ -38,7 +38,7 @@ pub(super) struct Line {
     lost: Option<Error>,
     /// Payloads of notifications that have arrived.
     notified: Vec<String>,
-    /// The password, which no error may contain.
+    /// The password, which must not appear in any error.
     secret: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for Line {
 type Flight<'f> = Pin<Box<dyn Future<Output = Result<Done, tokio_postgres::Error>> + 'f>>;
 
 impl Line {
-    /// Logs in over a socket whose control has a deadline.
+    /// Logs in over a socket; its control has the deadline.
     pub(super) fn open(
         config: &Config,
         socket: Socket,
@@ -77,29 +77,29 @@ impl Line {
                 })
             }
             Poll::Ready(Err(error)) => Err(masked(said(&error), secret.as_deref())),
-            // The socket waits by itself; only a deadline makes it give up.
+            // The socket itself blocks, so a pending result means that the deadline has passed.
             Poll::Pending => Err(late()),
         }
     }
 
-    /// From now on an answer may take this long.
+    /// Sets the time limit for responses from now on.
     pub(super) const fn answers_within(&mut self, limit: Duration) {
         self.limit = limit;
     }
 
-    /// The server is gone, or says what we do not understand.
+    /// Is the connection lost, or did the server send something we cannot parse?
     pub(super) const fn is_broken(&self) -> bool {
         self.lost.is_some()
     }
 
-    /// Asks once, as text; all values of the answer.
+    /// Sends one query as text. Returns all values of the result.
     pub(super) fn ask(&mut self, sql: &str, deadline: Instant) -> Result<Vec<String>, Error> {
         let done = self.run_until(&[Request::Text(sql.to_owned())], deadline).pop();
         done.unwrap_or_else(|| Err(late())).map(|done| done.texts)
     }
 
-    /// Sends all requests at once and waits for their answers, which come in their order. A request
-    /// that fails does not keep the server from carrying out the next: in a transaction it refuses.
+    /// Sends all requests at once and waits for their results, which are in the same order. After a
+    /// failed request the server still executes the next one; inside a transaction it refuses it.
     pub(super) fn run(&mut self, requests: &[Request]) -> Vec<Result<Done, Error>> {
         self.run_until(requests, Instant::now() + self.limit)
     }
@@ -162,7 +162,7 @@ impl Line {
                 }));
             }
         }
-        // A statement whose preparation failed is asked for again.
+        // A statement whose preparation failed is prepared again later.
         statements.retain(|_, known| !matches!(known, Known::Asked));
         if is_fatal && self.lost.is_none() {
             self.lost = Some(closed());
@@ -172,7 +172,7 @@ impl Line {
         answers
     }
 
-    /// Waits for notifications; none: nothing came before the deadline.
+    /// Waits for notifications. Returns none if the deadline passes.
     pub(super) fn listen(&mut self, deadline: Instant) -> Result<Vec<String>, Error> {
         self.control.begin(deadline);
         let mut driver = Driver {
@@ -196,7 +196,7 @@ impl Drop for Line {
     fn drop(&mut self) {
         self.client = None;
         if self.lost.is_none() {
-            // Without its client the library takes leave of the server.
+            // Without its client, the library sends the server a termination message.
             self.control.wait(Wait::Never);
             let mut context = Context::from_waker(Waker::noop());
             drop(self.connection.poll_message(&mut context));
@@ -204,7 +204,7 @@ impl Drop for Line {
     }
 }
 
-/// Moves what is under way on.
+/// Drives the requests that are in progress.
 struct Driver<'d> {
     connection: &'d mut Connection<Socket, Socket>,
     control: &'d Control,
@@ -213,11 +213,11 @@ struct Driver<'d> {
 }
 
 impl Driver<'_> {
-    /// Waits for all answers, or for the end of the connection: then some are missing.
+    /// Waits for all results. If the connection ends, some are missing.
     fn land(&mut self, flights: Vec<Flight<'_>>) -> Vec<Result<Done, tokio_postgres::Error>> {
         let mut context = Context::from_waker(Waker::noop());
         let mut landed = Vec::with_capacity(flights.len());
-        // The first look at a request sends it: in this order.
+        // The first poll of a request sends it, so poll them in this order.
         let mut flying: VecDeque<_> = flights
             .into_iter()
             .map(|mut flight| {
@@ -241,8 +241,7 @@ impl Driver<'_> {
             if flying.is_empty() || self.lost.is_some() {
                 return landed;
             }
-            // Sends what is to be sent. What has been read already is handed out, too, before
-            // anything more is waited for.
+            // Sends what is pending, and delivers what was already read, before waiting for more.
             if !is_all_handed_out {
                 self.step(Wait::Never);
                 is_all_handed_out = self.control.wants_more();
@@ -256,7 +255,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Lets the library send, read as far as it may, and hand out what it has read.
+    /// Lets the library send, read as far as allowed, and deliver what it has read.
     fn step(&mut self, wait: Wait) {
         self.control.wait(wait);
         let mut context = Context::from_waker(Waker::noop());

@@ -3,9 +3,9 @@
 //! `tokio-postgres` implements the protocol (ADR 0023). The URL options that it lacks are implemented in
 //! `address`, `reach` and `tls`; `socket` and `line` let it run without an async runtime.
 //!
-//! Rules hold through row locks taken in one fixed order, not through a global lock. Two
-//! transactions that collide all the same (a unique key, a deadlock) are tried again here.
-//! A connection blocks the thread that uses it.
+//! Rules hold through row locks that are taken in one fixed order, not through a global lock.
+//! Transactions that collide anyway (a unique key, a deadlock) are retried here. A connection
+//! blocks the thread that uses it.
 
 mod address;
 mod connection;
@@ -28,15 +28,15 @@ pub(crate) use hint::Listener;
 use pool::{Pool, Taken};
 pub(crate) use row::PgRow;
 
-/// How often a colliding job is run before it is given up.
+/// How often a colliding job is run before it fails.
 const ATTEMPTS_MAX: u32 = 12;
 
-/// A connection of its own to a server whose schema is left as it is.
+/// A separate connection to a server. It does not migrate the schema.
 pub(crate) fn look(url: &str) -> Result<PgConnection, Error> {
     PgConnection::connect(&Address::parse(url)?)
 }
 
-/// Runs a job on one consistent view that cannot change anything.
+/// Runs a job in a consistent read-only transaction.
 pub(crate) fn in_view<T>(
     connection: &mut PgConnection,
     job: impl FnOnce(&mut Tx<'_>) -> Result<T, Error>,
@@ -110,7 +110,7 @@ impl Postgres {
                     self.pool.give_back(connection);
                     return answer;
                 }
-                // A connection that failed in any other way is not worth keeping.
+                // After any other failure the connection is not reused.
                 Some(_) => return answer,
             }
         }
@@ -142,8 +142,8 @@ impl Postgres {
         Ok(answer)
     }
 
-    /// A connection whose server has answered the BEGIN: what runs once must not meet one that had
-    /// died in the pool.
+    /// A connection whose server has answered the BEGIN. A job that can run only once must not get
+    /// a connection that died in the pool.
     fn begun(&self, statement: &'static str) -> Result<Taken<'_>, Error> {
         loop {
             let mut connection = self.pool.take()?;
@@ -157,8 +157,8 @@ impl Postgres {
     }
 }
 
-/// A connection had died in the pool, as all do when the server restarts, and the server has not
-/// even heard of the job: it is let go, and the job run on the next one.
+/// Did the connection die in the pool before the server saw the job? All connections do when the
+/// server restarts. Such a connection is dropped, and the job runs on the next one.
 fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool {
     let failed = answer.as_ref().err().and_then(Failure::store);
     failed.is_some_and(|error| error.kind == ErrorKind::Unreachable)
@@ -169,14 +169,14 @@ fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool
 /// When a hint is sent to subscribers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tell {
-    /// If events were appended.
+    /// Only if events were appended.
     Events,
-    /// Whatever was written, for it came from elsewhere.
+    /// After every write, because the rows came from elsewhere.
     Always,
 }
 
-/// Runs a job and commits it, with a hint if it wrote events; says whether the connection is still
-/// good.
+/// Runs a job and commits it, with a hint if it wrote events. Also returns whether the connection
+/// can be reused.
 fn in_transaction<T, E: Failure>(
     connection: &mut PgConnection,
     job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
@@ -196,7 +196,8 @@ fn in_transaction<T, E: Failure>(
             }
         }
         Err(error) => {
-            // The job's own error is the one to tell; a lost connection has rolled back anyway.
+            // Return the job's own error. If the rollback fails, the lost connection has rolled
+            // back anyway.
             drop(connection.rollback());
             (Err(error), true)
         }

@@ -1,5 +1,5 @@
-//! A small pool of blocking connections: made when needed, kept for the next, waited for when
-//! all are out.
+//! A small pool of blocking connections. They are created on demand and reused; if all are in use,
+//! a caller waits.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -31,8 +31,8 @@ impl Pool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection nobody else has. It must come back by `give_back`, or be dropped as a
-    /// [`Taken`], which frees its place.
+    /// Takes a connection for exclusive use. It must be returned with `give_back`, or dropped as a
+    /// [`Taken`], which frees its slot.
     pub(super) fn take(&self) -> Result<Taken<'_>, Error> {
         let mut state = self.state();
         loop {
@@ -54,7 +54,7 @@ impl Pool {
         Ok(taken)
     }
 
-    /// Keeps a connection that is fit for the next job.
+    /// Returns a connection that is fit for the next job.
     pub(super) fn give_back(&self, mut taken: Taken<'_>) {
         if let Some(mut connection) = taken.connection.take() {
             connection.mark_used();
@@ -63,7 +63,7 @@ impl Pool {
     }
 }
 
-/// A connection that is out; its place is freed when it goes, whatever became of it.
+/// A connection in use. Its slot is freed when it is dropped, whatever happened to it.
 #[derive(Debug)]
 pub(super) struct Taken<'a> {
     pool: &'a Pool,

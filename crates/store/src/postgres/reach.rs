@@ -1,5 +1,5 @@
-//! Reaching a server: the hosts of a URL in their order, a socket to each, TLS, and the login, all
-//! before one deadline per host. The first of the wanted kind is taken.
+//! Connects to a server: tries the hosts of a URL in order, opens a socket, negotiates TLS and logs
+//! in, all before one deadline per host. The first server of the wanted kind is used.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -28,15 +28,15 @@ fn unreached(why: impl Into<String>) -> Error {
 
 /// One of the servers that a URL names.
 struct Place {
-    /// Its name, by which its certificate and its password are known.
+    /// Its name, for its certificate and its password.
     host: Host,
-    /// Where to connect to instead of looking the name up.
+    /// The address to connect to instead of resolving the name.
     address: Option<String>,
     port: u16,
 }
 
-/// A line to the first of the named servers that takes us and is of the wanted kind; else why the
-/// last did not.
+/// Connects to the first listed server that accepts us and is of the wanted kind. Otherwise returns
+/// the error of the last one.
 pub(super) fn connect(address: &Address) -> Result<Line, Error> {
     let tls = match address.tls.mode {
         tls::Mode::Disable => None,
@@ -72,7 +72,7 @@ fn places(config: &Config) -> Vec<Place> {
         .collect()
 }
 
-/// Connects, says who we are, and hears that the server is ready and of the wanted kind.
+/// Connects, logs in, and checks that the server is of the wanted kind.
 fn admitted(
     address: &Address,
     place: &Place,
@@ -132,7 +132,7 @@ fn reach(place: &Place, config: &Config, limit: Duration) -> io::Result<Plain> {
     }
 }
 
-/// A connection to the first address of that name that answers.
+/// A connection to the first address of this name that answers.
 fn tcp(name: &str, port: u16, config: &Config, limit: Duration) -> io::Result<TcpStream> {
     let mut failed = io::Error::other("there is no address of that name");
     for address in (name, port).to_socket_addrs()? {
@@ -146,7 +146,7 @@ fn tcp(name: &str, port: u16, config: &Config, limit: Duration) -> io::Result<Tc
 
 fn tcp_at(address: SocketAddr, config: &Config, limit: Duration) -> io::Result<TcpStream> {
     let stream = TcpStream::connect_timeout(&address, limit)?;
-    // Whatever is sent is complete and waited for.
+    // Every message is sent whole and waited for, so it must not be delayed.
     stream.set_nodelay(true)?;
     let socket = SockRef::from(&stream);
     if config.get_keepalives() {
@@ -166,7 +166,7 @@ fn tcp_at(address: SocketAddr, config: &Config, limit: Duration) -> io::Result<T
     Ok(stream)
 }
 
-/// Of several servers one may be a copy that takes no writes.
+/// Checks that a server is of the wanted kind, because one of several may be a read-only replica.
 fn is_of_the_kind(line: &mut Line, wanted: Kind, deadline: Instant) -> Result<(), Error> {
     if wanted == Kind::Any {
         return Ok(());

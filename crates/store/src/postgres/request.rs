@@ -1,4 +1,4 @@
-//! What is sent to a server, and what comes back: each request is a future of the library.
+//! Requests to a server and their results. Each request is a future of the library.
 
 use bytes::BytesMut;
 use futures_core::Stream as _;
@@ -7,7 +7,7 @@ use tokio_postgres::{Client, Row, RowStream, SimpleQueryMessage, Statement};
 
 use crate::sql::Value;
 
-/// A value on its way to the server, in the server's own form: the server says what it takes.
+/// A parameter in the type that the server expects.
 #[derive(Debug)]
 pub(super) enum Param {
     Null,
@@ -49,11 +49,11 @@ impl ToSql for Param {
     to_sql_checked!();
 }
 
-/// What is sent, to be answered by itself.
+/// A request, with its own response.
 #[derive(Debug)]
 pub(super) enum Request {
-    /// Statements without parameters, one after the other. The last value of the last row that comes
-    /// back is the server's clock.
+    /// Statements without parameters, one after the other. The last value of the last returned row
+    /// is the server's clock.
     Text(String),
     Statement {
         sql: &'static str,
@@ -61,24 +61,24 @@ pub(super) enum Request {
     },
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) rows: Vec<Row>,
     pub(super) changed: u64,
-    /// What was read as text.
+    /// Values that were returned as text.
     pub(super) texts: Vec<String>,
     pub(super) prepared: Option<(Key, Statement)>,
 }
 
-/// Statements are constants: where one is in memory says which one it is.
+/// Statements are constants, so their address in memory identifies them.
 pub(super) type Key = (usize, usize);
 
 pub(super) fn key(sql: &'static str) -> Key {
     (sql.as_ptr().addr(), sql.len())
 }
 
-/// Statements as text. Of what comes back every value is kept.
+/// Runs statements as text. All returned values are kept.
 pub(super) async fn text(client: &Client, sql: &str) -> Result<Done, tokio_postgres::Error> {
     let mut done = Done::default();
     for message in client.simple_query(sql).await? {
@@ -90,7 +90,7 @@ pub(super) async fn text(client: &Client, sql: &str) -> Result<Done, tokio_postg
     Ok(done)
 }
 
-/// A statement that the server has prepared.
+/// Runs a statement that the server has prepared.
 pub(super) async fn prepared(
     client: &Client,
     statement: Statement,
@@ -99,7 +99,7 @@ pub(super) async fn prepared(
     collect(client.query_raw(&statement, params).await?).await
 }
 
-/// A statement sent with its text. The server finds out what its parameters are.
+/// Runs a statement by its text. The server infers the types of its parameters.
 pub(super) async fn typed(
     client: &Client,
     sql: &str,

@@ -1,4 +1,4 @@
-//! The values of a row. Numbers are whole and of 64 bits, or real; the rest is text.
+//! The values of a row: 64-bit integers, floats, and text.
 
 use tokio_postgres::types::FromSql;
 
@@ -21,7 +21,7 @@ impl PgRow {
         self.value(column)
     }
 
-    /// A column of another type is an error, never a wrong value.
+    /// Reads a column. A column of another type is an error, never a wrong value.
     fn value<'r, T: FromSql<'r>>(&'r self, column: usize) -> Result<Option<T>, Error> {
         self.0.try_get(column).map_err(|error| {
             let why = std::error::Error::source(&error).map(|why| format!(": {why}"));

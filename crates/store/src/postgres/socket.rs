@@ -1,9 +1,9 @@
 //! The blocking socket that the library reads from and writes to, with a deadline.
 //!
-//! The library is written for an async runtime but does not need one: it only uses this type. A read
-//! blocks only when the caller allows it ([`Control::wait`]), so one thread sends, waits and continues.
-//! `frames` checks every message before the library sees it. A socket comes here connected (`reach`) and
-//! encrypted (`tls`).
+//! The library is written for an async runtime but does not need one: it only uses this type. A
+//! read blocks only if the caller allows it ([`Control::wait`]), so one thread sends, waits and
+//! continues. `frames` checks every message before the library sees it. `reach` connects the
+//! socket, and `tls` encrypts it.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -20,9 +20,9 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use super::frames::Frames;
 
-/// The most that is read in answer to what was sent at once.
+/// How many bytes are read at most in response to one batch of requests.
 const ANSWER_MAX: usize = 512 << 20;
-/// A time-out that differs by less from the one that is set is left as it is.
+/// A timeout is not set again if it would change by less than this.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(100);
 
 /// A socket to a server's machine.
@@ -51,7 +51,7 @@ impl Plain {
         }
     }
 
-    /// The other end is a process on this machine, so the traffic cannot be intercepted.
+    /// Is the other end a process on this machine? Then the traffic cannot be intercepted.
     pub(super) const fn is_local(&self) -> bool {
         match self {
             Self::Tcp(_) => false,
@@ -85,7 +85,7 @@ impl Write for Plain {
     }
 }
 
-/// What goes through the socket: messages as they are, or encrypted.
+/// The traffic of the socket: plain or encrypted.
 pub(super) enum Channel {
     Plain(Plain),
     Tls(Box<StreamOwned<ClientConnection, Plain>>),
@@ -110,14 +110,14 @@ impl Channel {
 trait ReadWrite: Read + Write {}
 impl<T: Read + Write> ReadWrite for T {}
 
-/// Whether reading may wait for the server.
+/// May a read wait for the server?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wait {
-    /// Nothing is read at all.
+    /// No: nothing is read at all.
     Never,
-    /// Until something has come.
+    /// Until something has arrived.
     Once,
-    /// Every time: while the two sides introduce themselves.
+    /// At every read: during the login.
     Always,
 }
 
@@ -129,7 +129,7 @@ pub(super) struct Control(Mutex<State>);
 struct State {
     wait: Wait,
     deadline: Instant,
-    /// The library has used up what was read and asked for more.
+    /// Has the library used up what was read, and asked for more?
     wants_more: bool,
     is_late: bool,
     answer_bytes: usize,
@@ -152,7 +152,7 @@ impl Control {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a new answer, which must be complete at the deadline.
+    /// Begins a new response, which must be complete before the deadline.
     pub(super) fn begin(&self, deadline: Instant) {
         let mut state = self.state();
         (state.deadline, state.answer_bytes, state.is_late) = (deadline, 0, false);
@@ -167,12 +167,12 @@ impl Control {
         self.state().wants_more
     }
 
-    /// The deadline passed before something came.
+    /// Did the deadline pass before anything arrived?
     pub(super) fn is_late(&self) -> bool {
         self.state().is_late
     }
 
-    /// The server has asked for a password.
+    /// Has the server asked for a password?
     pub(super) fn is_password_wanted(&self) -> bool {
         self.state().is_password_wanted
     }
@@ -188,14 +188,14 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// `binding` ties the proof of a password to the certificate of the server.
+    /// `binding` ties the password's proof to the certificate of the server.
     pub(super) fn new(channel: Channel, control: Arc<Control>, binding: Option<Vec<u8>>) -> Self {
         let is_private = matches!(channel, Channel::Tls(_)) || channel.plain().is_local();
         let frames = Frames::new(is_private);
         Self { channel, control, frames, timeout: Duration::ZERO, binding }
     }
 
-    /// Reads what there is, waiting until the deadline; None: it has passed.
+    /// Reads what is available, waiting until the deadline. `None` if it passed.
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         let deadline = self.control.state().deadline;
         loop {
@@ -204,7 +204,7 @@ impl Socket {
                 return Ok(None);
             }
             if left.abs_diff(self.timeout) > TIMEOUT_SLACK {
-                // No time at all would mean for ever.
+                // A timeout of zero would mean forever.
                 self.channel.plain().set_read_timeout(left.max(Duration::from_millis(1)))?;
                 self.timeout = left;
             }
@@ -295,7 +295,7 @@ impl TlsStream for Socket {
     }
 }
 
-/// Tells the library that the socket is already as encrypted as it is to be.
+/// Tells the library that the socket needs no further encryption.
 pub(super) struct AsItIs;
 
 impl TlsConnect<Socket> for AsItIs {

@@ -19,18 +19,18 @@ use sha2::{Digest, Sha256, Sha384, Sha512};
 use super::socket::Plain;
 use crate::{Error, ErrorKind, outside};
 
-/// How far a connection is protected.
+/// How well a connection is protected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Mode {
     Disable,
-    /// Encrypted if the server can.
+    /// Encrypted if the server supports it.
     #[default]
     Prefer,
-    /// Encrypted, with any certificate.
+    /// Encrypted, with any certificate of the server.
     Require,
     /// The certificate must be signed by a known authority.
     VerifyCa,
-    /// And it must be for the host's name.
+    /// The certificate must also be for the host's name.
     VerifyFull,
 }
 
@@ -47,18 +47,18 @@ impl Mode {
     }
 }
 
-/// What a URL says about TLS.
+/// The TLS options of a URL.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
     pub(super) mode: Mode,
     pub(super) root: Option<String>,
     pub(super) certificate: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
-    /// Without asking the server first (`sslnegotiation=direct`).
+    /// Start TLS without asking the server first (`sslnegotiation=direct`).
     pub(super) is_direct: bool,
 }
 
-/// No certificate or list of authorities is longer.
+/// The largest certificate file, in bytes.
 const FILE_MAX: usize = 4 << 20;
 
 fn failed(what: impl Into<String>) -> Error {
@@ -66,7 +66,7 @@ fn failed(what: impl Into<String>) -> Error {
 }
 
 impl Wanted {
-    /// As in libpq, naming authorities makes `require` check them.
+    /// As in libpq, `require` checks the certificate if authorities are named.
     fn checked(&self) -> Mode {
         match self.mode {
             Mode::Require if self.root.is_some() => Mode::VerifyCa,
@@ -74,7 +74,7 @@ impl Wanted {
         }
     }
 
-    /// Reads the files and makes what connections are made with.
+    /// Reads the files and builds the configuration for connections.
     pub(super) fn config(&self) -> Result<Arc<ClientConfig>, Error> {
         let provider = Arc::new(ring::default_provider());
         let verifier = match self.checked() {
@@ -107,7 +107,7 @@ impl Wanted {
         Ok(Arc::new(config))
     }
 
-    /// The named authorities; else those in libpq's usual file; else the public ones.
+    /// The named authorities; otherwise those in libpq's default file; otherwise the public ones.
     fn roots(&self) -> Result<RootCertStore, Error> {
         let usual = std::env::home_dir().map(|home| home.join(".postgresql/root.crt"));
         let file = match self.root.as_deref() {
@@ -128,7 +128,7 @@ impl Wanted {
         Ok(roots)
     }
 
-    /// Turns a fresh connection into an encrypted one, if the server can.
+    /// Encrypts a new connection, if the server supports it.
     pub(super) fn negotiate(
         &self,
         config: &Arc<ClientConfig>,
@@ -171,7 +171,7 @@ fn not_reached(error: &io::Error) -> Error {
     }
 }
 
-/// What is wrong with a certificate, and what to do about it.
+/// Explains what is wrong with a certificate, and what to do.
 fn in_words(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InvalidCertificate(why) => match why {
@@ -190,7 +190,7 @@ fn in_words(error: &rustls::Error) -> String {
     }
 }
 
-/// Asks whether the server can encrypt. Older and other servers answer with an error message.
+/// Asks whether the server supports TLS. Very old or other servers answer with an error message.
 fn is_offered(plain: &mut Plain) -> io::Result<bool> {
     const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
     plain.write_all(&SSL_REQUEST)?;
@@ -220,7 +220,7 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     }
 }
 
-/// The key of our own certificate; only its owner may be able to read it.
+/// Reads the key of our own certificate. Only its owner may be able to read the file.
 fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     if !is_private(file) {
         let file = file.display();
@@ -231,7 +231,7 @@ fn private_key(file: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     })
 }
 
-/// Only its owner may read a file; what belongs to root, also a group.
+/// May only the owner read this file? A file of root may also be readable by a group.
 pub(super) fn is_private(file: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -247,12 +247,12 @@ pub(super) fn is_private(file: &Path) -> bool {
     }
 }
 
-/// What ties a proof of a password to this encrypted connection: a hash of the server's certificate
-/// by the algorithm it is signed with (RFC 5929, `tls-server-end-point`).
+/// The value that ties a password's proof to this encrypted connection: a hash of the server's
+/// certificate, by the algorithm of its signature (RFC 5929, `tls-server-end-point`).
 pub(super) fn binding(connection: &ClientConnection) -> Option<Vec<u8>> {
     let certificate = connection.peer_certificates()?.first()?;
     let hash = match signed_with(certificate)? {
-        // RSA and ECDSA with SHA-384 and SHA-512; what is older counts as SHA-256.
+        // RSA and ECDSA with SHA-384 and SHA-512; anything older counts as SHA-256.
         b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0c" | b"\x2a\x86\x48\xce\x3d\x04\x03\x03" => {
             Sha384::digest(certificate).to_vec()
         }
@@ -267,8 +267,8 @@ pub(super) fn binding(connection: &ClientConnection) -> Option<Vec<u8>> {
     Some(hash)
 }
 
-/// The identifier of the algorithm: a certificate is a sequence of what is signed, the algorithm,
-/// and the signature.
+/// The identifier of the signature algorithm. A certificate is a sequence of the signed part, the
+/// algorithm and the signature.
 fn signed_with(certificate: &[u8]) -> Option<&[u8]> {
     let (_, inside, _) = element(certificate)?;
     let (_, _, after) = element(inside)?;
@@ -279,7 +279,7 @@ fn signed_with(certificate: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The first element of DER: its tag, what is in it, and what follows it.
+/// The first element of DER: its tag, its content, and the bytes after it.
 fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&tag, rest) = der.split_first()?;
     let (&first, rest) = rest.split_first()?;
@@ -295,11 +295,11 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, inside, after))
 }
 
-/// Checks a server's certificate as far as the mode says; its signatures in any case.
+/// Checks a server's certificate as the mode requires, and its signatures in any case.
 #[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
-    /// None: any certificate is accepted.
+    /// `None`: any certificate is accepted.
     verifier: Option<Arc<WebPkiServerVerifier>>,
     is_name_checked: bool,
 }
@@ -315,7 +315,7 @@ impl ServerCertVerifier for Verifier {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let Some(verifier) = &self.verifier else { return Ok(ServerCertVerified::assertion()) };
         match verifier.verify_server_cert(end_entity, intermediates, name, ocsp, now) {
-            // The name comes last: everything else is right.
+            // The name is checked last, so everything else is valid.
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.is_name_checked => Ok(ServerCertVerified::assertion()),

@@ -229,7 +229,7 @@ impl Tx<'_> {
         Ok(newest)
     }
 
-    /// What a person or an agent last said in a chat by then.
+    /// The last message of a person or an agent in a chat up to this time.
     pub fn said_before(
         &mut self,
         conversation: ConversationId,

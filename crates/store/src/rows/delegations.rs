@@ -175,7 +175,7 @@ impl Tx<'_> {
         Ok(found.map(|(delegation, _)| delegation))
     }
 
-    /// Delegations that failed, the newest first.
+    /// Delegations that failed, newest first.
     pub fn failed_delegations(
         &mut self,
         project: ProjectId,

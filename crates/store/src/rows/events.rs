@@ -15,7 +15,7 @@ const EVENT_BITS: u32 = 20;
 /// The stored fact with the value of [`event_base!`].
 const EVENT_BASE: &str = "event_base";
 
-/// The highest event number an import may contain; above it there are enough numbers for ever.
+/// The highest event number an import may contain. The numbers above it are enough for ever.
 pub(crate) const SEQ_MAX: i64 = 1 << 62;
 
 /// The fields that all events of one command share.
@@ -291,7 +291,7 @@ macro_rules! select_all {
 }
 
 impl Tx<'_> {
-    /// Events of all projects after a number, in order, none of them skipped.
+    /// The events of all projects after this number, in order and without gaps.
     pub fn all_events_after(&mut self, after: i64, limit: i64) -> Result<Vec<Recorded>, Error> {
         let statement = self.dialect().pick(
             sql!(select_all!("seq > $1 ORDER BY seq LIMIT $2")),
@@ -300,7 +300,7 @@ impl Tx<'_> {
         self.query(statement, &[after.into(), limit.into()], read)
     }
 
-    /// The number of the newest event of all projects that can be read; 0: there is none.
+    /// The number of the newest readable event of all projects; 0 if there is none.
     pub fn last_event(&mut self) -> Result<i64, Error> {
         let statement = self.dialect().pick(
             sql!("SELECT seq FROM events ORDER BY seq DESC LIMIT 1"),

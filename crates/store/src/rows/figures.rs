@@ -1,20 +1,20 @@
-//! Figures about the store as a whole, for those who watch over it.
+//! Figures about the whole store, for monitoring.
 
 use punchlist_core::Time;
 
 use super::opt_time;
 use crate::{Error, Tx, sql};
 
-/// What `/metrics` shows of the store.
+/// The figures of the store in `/metrics`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Pieces of work that wait in the outbox or are being done.
+    /// Work in the outbox that waits or is being done.
     pub queued: i64,
     pub open_gates: i64,
     pub oldest_open_gate: Option<Time>,
-    /// How many runs are in which state.
+    /// The number of runs in each state.
     pub runs: Vec<(String, i64)>,
-    /// What all runs of a model have used: input tokens, output tokens.
+    /// The tokens that all runs of each model have used: input, output.
     pub spent: Vec<(String, i64, i64)>,
 }
 

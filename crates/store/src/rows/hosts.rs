@@ -1,6 +1,6 @@
 //! Hooks of hosts: the newest of each session, and the processes they were fired from.
 //!
-//! No event tells of these rows: they are true of one machine and of the moment.
+//! These rows are not derived from events, because they are valid only on one machine and for now.
 
 use punchlist_core::host::{Delivery, Happened, Host};
 use punchlist_core::{IssueId, ProjectId, Session, SessionId, Time};
@@ -17,13 +17,14 @@ pub struct HostRecord {
     pub version: Option<String>,
     pub event: Happened,
     pub at: Time,
-    /// The last stop that was answered.
+    /// The last answered stop.
     pub stop: Option<Delivery>,
     pub doubled_at: Option<Time>,
     pub told_at: Option<Time>,
 }
 
-/// Processes that are remembered per session, the newest: hosts restart, and shells come and go.
+/// How many processes are remembered per session. The newest count: hosts restart, and shells come
+/// and go.
 const PROCESSES_MAX: i64 = 50;
 
 macro_rules! select {
@@ -43,7 +44,7 @@ impl Tx<'_> {
         self.first(sql!(select!("WHERE r.session_id = $1")), &[(&session).into()], read)
     }
 
-    /// The newest hooks of the sessions of a project, the newest first.
+    /// The newest hooks of a project's sessions, newest first.
     pub fn host_records(&mut self, project: &str, limit: i64) -> Result<Vec<HostRecord>, Error> {
         self.query(
             sql!(select!(
@@ -56,7 +57,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Writes the newest hook of a session.
+    /// Stores the newest hook of a session.
     pub fn put_host_record(&mut self, record: &HostRecord) -> Result<(), Error> {
         let session = record.session_id.to_string();
         let stop = record.stop.as_ref();
@@ -84,7 +85,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Remembers that hooks of a session are fired from a process.
+    /// Records that a process fires the hooks of a session.
     pub fn put_host_process(
         &mut self,
         process: &str,
@@ -101,7 +102,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Forgets the processes of a session: all of them, or all but the newest.
+    /// Deletes the processes of a session: all of them, or all but the newest.
     pub fn forget_host_processes(&mut self, session: SessionId, all: bool) -> Result<(), Error> {
         let session = session.to_string();
         let kept = if all { 0 } else { PROCESSES_MAX };
@@ -115,7 +116,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Forgets that a process had other sessions than this one.
+    /// Removes all other sessions of a process.
     pub fn only_session_of_process(
         &mut self,
         process: &str,
@@ -128,7 +129,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The sessions of a project, not ended, that a process has fired hooks of, the newest first.
+    /// The sessions of a project that have not ended and whose hooks this process has fired, newest
+    /// first.
     pub fn sessions_of_process(
         &mut self,
         project: ProjectId,
@@ -146,8 +148,8 @@ impl Tx<'_> {
         )
     }
 
-    /// The oldest session that waits for this host in a project. On PostgreSQL it is locked, and
-    /// one that another session is adopting is passed over.
+    /// The oldest session that waits for this host in a project. On PostgreSQL it is locked, and a
+    /// session that another transaction is adopting is skipped.
     pub fn waiting_session(
         &mut self,
         project: ProjectId,
@@ -175,7 +177,7 @@ impl Tx<'_> {
         }
     }
 
-    /// The issue a session worked on last.
+    /// The last issue that a session worked on.
     pub fn last_issue_of(&mut self, session: SessionId) -> Result<Option<IssueId>, Error> {
         let session = session.to_string();
         self.first(

@@ -75,7 +75,7 @@ pub struct Wanted {
     pub assignee: Option<String>,
 }
 
-/// How far the checklist of an issue is.
+/// The progress of an issue's checklist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IssueCounts {
     pub criteria: i64,
@@ -201,7 +201,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Writes what the operator changed, and makes the issue findable by its new words.
+    /// Writes the operator's changes, and updates the search index.
     fn revise_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let (id, labels) = (issue.id.to_string(), labels_text(issue)?);
         self.update_issue(issue)?;
@@ -231,7 +231,7 @@ impl Tx<'_> {
         self.index_issue(&id, &issue.title, &issue.body)
     }
 
-    /// How far the checklists of issues are: those with numbers from `first` to `last`.
+    /// The progress of the checklists of the issues numbered `first` to `last`.
     pub fn issue_counts(
         &mut self,
         project: ProjectId,
@@ -346,8 +346,8 @@ impl Tx<'_> {
         }
     }
 
-    /// Issues by what people say about them. Labels are looked up in their JSON text, where each
-    /// stands in quotes.
+    /// Issues filtered by label and other properties. Labels are searched in their JSON text, where
+    /// each is in quotes.
     fn issues_narrowed(
         &mut self,
         project: &str,
@@ -384,8 +384,8 @@ impl Tx<'_> {
         self.query(statement, &params, read)
     }
 
-    /// Issues that somebody could begin: not closed, not deferred, given to nobody, and blocked by
-    /// no open issue. The most urgent first, then the oldest.
+    /// Issues that somebody could start: not closed, not deferred, not assigned, and not blocked by
+    /// an open issue. Most urgent first, then oldest.
     pub fn ready_issues(
         &mut self,
         project: ProjectId,

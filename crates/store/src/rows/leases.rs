@@ -29,8 +29,9 @@ impl Tx<'_> {
         )
     }
 
-    /// The items of a project that are held now, those whose lease ends first. CROSS JOIN makes
-    /// SQLite begin with the leases: they are few, and a project may have a million items.
+    /// The items of a project that are held now, in the order in which their leases end. CROSS JOIN
+    /// makes SQLite start with the leases, because they are few, and a project may have a million
+    /// items.
     pub fn leased(
         &mut self,
         project: ProjectId,
@@ -77,7 +78,7 @@ impl Tx<'_> {
         Ok(())
     }
 
-    /// Extends a lease. False: the epoch is stale.
+    /// Extends a lease. Returns false if the epoch is stale.
     pub fn extend_lease(&mut self, todo: TodoId, epoch: i64, until: Time) -> Result<bool, Error> {
         let todo = todo.to_string();
         let changed = self.execute(

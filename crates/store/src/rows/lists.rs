@@ -251,7 +251,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Items of a project whose id ends so.
+    /// Items of a project whose id ends with this text.
     pub fn todos_ending(&mut self, project: ProjectId, end: &str) -> Result<Vec<Candidate>, Error> {
         let (project, last) = (project.to_string(), naming::short(end));
         let found = self.query(
@@ -265,14 +265,14 @@ impl Tx<'_> {
         Ok(found.into_iter().filter(|one| one.id.ends_with(end)).collect())
     }
 
-    /// Open items of a project whose title holds this text, whatever its case.
+    /// Open items of a project whose title contains this text, ignoring case.
     pub fn todos_saying(
         &mut self,
         project: ProjectId,
         text: &str,
     ) -> Result<Vec<Candidate>, Error> {
         let project = project.to_string();
-        // What the database makes small: SQLite knows only the letters of ASCII.
+        // Lower the text as the database does: SQLite lowers only ASCII letters.
         let low = match self.dialect() {
             Dialect::Sqlite => text.to_ascii_lowercase(),
             Dialect::Postgres => text.to_lowercase(),

@@ -105,7 +105,7 @@ impl Tx<'_> {
             next = todo.parent_id;
             found.push(todo);
         }
-        // What the item or a parent comes after decides whether it can be taken.
+        // Whether the item can be taken depends on the tasks that it or a parent comes after.
         let first: BTreeSet<TodoId> = found.iter().flat_map(|todo| todo.after.clone()).collect();
         for id in first {
             if found.iter().all(|known| known.id != id) {

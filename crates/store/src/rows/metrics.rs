@@ -95,7 +95,7 @@ impl Tx<'_> {
         )
     }
 
-    /// A metric, and where it belongs.
+    /// A metric with its home.
     pub fn metric_to_collect(&mut self, id: MetricId) -> Result<Option<(Home, Metric)>, Error> {
         let id = id.to_string();
         self.first(

@@ -44,7 +44,7 @@ impl Tx<'_> {
     ) -> Result<Vec<(String, Todo)>, Error> {
         let project = project.to_string();
         let archived = i64::from(wanted.include_archived);
-        // The index of a list is by status: the open items are found without reading the settled.
+        // The index of a list is by status, so open items are found without reading settled ones.
         let statement = match wanted.status {
             Some(_) => sql!(select!("t.status = $4")),
             None => sql!(select!("CAST($4 AS TEXT) IS NULL")),
@@ -79,8 +79,7 @@ impl Tx<'_> {
         )
     }
 
-    /// When the items of a list were completed since a time, newest first, as far as they are not
-    /// archived.
+    /// The completion times of a list's items since a time, newest first, without archived items.
     pub fn completed_since(
         &mut self,
         list: ListId,

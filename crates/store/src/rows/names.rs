@@ -6,7 +6,7 @@ use punchlist_core::naming::Candidate;
 
 use crate::{Error, Tx, sql};
 
-/// How many of each kind are searched, the newest first.
+/// How many of each kind are searched, newest first.
 const NEWEST: i64 = 1000;
 
 /// A kind of thing that is named by its id or its text.
@@ -46,7 +46,7 @@ impl Tx<'_> {
                 "SELECT id, title FROM conversations WHERE project_id = $1 \
                  ORDER BY id DESC LIMIT $2"
             ),
-            // Tokens belong to the store, and are shown to those who may list them.
+            // Tokens belong to the store, and only callers that may list them get here.
             Named::Token => sql!(
                 "SELECT id, role FROM tokens WHERE CAST($1 AS TEXT) IS NOT NULL \
                  ORDER BY id DESC LIMIT $2"

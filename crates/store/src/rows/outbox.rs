@@ -175,7 +175,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Marks the work as done. False: the lease was lost, and nothing changed.
+    /// Marks the work as done. Returns false, and changes nothing, if the lease was lost.
     pub fn finish_work(&mut self, work: &Work) -> Result<bool, Error> {
         let now = self.clock()?;
         let changed = self.execute(
@@ -188,7 +188,7 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Extends the lease of work that takes long. False: the lease was lost.
+    /// Extends the lease of work that takes long. Returns false if the lease was lost.
     pub fn extend_work(&mut self, work: &Work, lease_s: i64) -> Result<bool, Error> {
         let until = self.clock()?.plus_seconds(lease_s);
         let changed = self.execute(
@@ -201,7 +201,7 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Releases work as if it had not been taken. False: the lease was lost.
+    /// Releases work as if it had not been taken. Returns false if the lease was lost.
     pub fn release_work(&mut self, work: &Work) -> Result<bool, Error> {
         let changed = self.execute(
             sql!(
@@ -214,7 +214,8 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Ends work that failed permanently, and keeps its last error. False: the lease was lost.
+    /// Ends work that failed permanently, and keeps its last error. Returns false if the lease was
+    /// lost.
     pub fn abandon_work(&mut self, work: &Work, error: &str) -> Result<bool, Error> {
         let now = self.clock()?;
         let changed = self.execute(
@@ -240,7 +241,7 @@ impl Tx<'_> {
         Ok((due.flatten(), self.clock()?))
     }
 
-    /// Queues the work for a later retry. False: the lease was lost.
+    /// Queues the work for a later retry. Returns false if the lease was lost.
     pub fn fail_work(
         &mut self,
         work: &Work,

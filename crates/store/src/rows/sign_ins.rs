@@ -1,6 +1,6 @@
-//! How browsers come in: one-time links, the use of page sessions, and where servers are reached.
+//! Signing browsers in: one-time links, the use of page sessions, and the addresses of servers.
 //!
-//! A page session itself is a token (`tokens`), with the time its cookie was last used.
+//! A page session itself is a token (`tokens`), with the time of its last use.
 
 use punchlist_core::{Reach, Time, TokenId};
 
@@ -10,12 +10,12 @@ use crate::{Error, Tx, sql};
 /// A link that signs a browser in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignIn {
-    /// Who made it, and so who the browser acts for.
+    /// The creator of the link, for whom the browser acts.
     pub created_by: String,
     pub project: String,
     pub reach: Reach,
     pub created_at: Time,
-    /// When the token it was made with ends.
+    /// When the token that created the link expires.
     pub ends_at: Option<Time>,
     pub used_at: Option<Time>,
 }
@@ -70,7 +70,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Removes links that were made before a time.
+    /// Deletes links that were created before this time.
     pub fn forget_sign_ins(&mut self, before: Time) -> Result<(), Error> {
         self.write(sql!("DELETE FROM sign_ins WHERE created_at < $1"), &[before.micros().into()])
     }
@@ -84,7 +84,7 @@ impl Tx<'_> {
         )
     }
 
-    /// Records that a server is reached at an address.
+    /// Records the address of a server.
     pub fn put_server(&mut self, url: &str, at: Time) -> Result<(), Error> {
         self.write(
             sql!(
@@ -99,7 +99,7 @@ impl Tx<'_> {
         self.write(sql!("DELETE FROM servers WHERE url = $1"), &[url.into()])
     }
 
-    /// The addresses of servers, the one that started last first. One that crashed is still here.
+    /// The addresses of servers, latest start first. Crashed servers are included.
     pub fn servers(&mut self, limit: i64) -> Result<Vec<String>, Error> {
         self.query(
             sql!("SELECT url FROM servers ORDER BY started_at DESC, url LIMIT $1"),

@@ -40,8 +40,8 @@ macro_rules! hold_until {
     };
 }
 
-/// Neither the item nor a task above it comes after a task that is open. Most lists have no such
-/// task, which one look at a small index says.
+/// Neither the item nor a task above it comes after an open task. Most lists have no such tasks,
+/// which one look-up in a small index shows.
 macro_rules! not_waiting {
     ($list:literal, $ids:expr) => {
         concat!(

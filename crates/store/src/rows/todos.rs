@@ -203,7 +203,8 @@ impl Tx<'_> {
     }
 
     /// The items of a project that wait for their reviewer, with the scopes of their lists, longest
-    /// wait first. The cross join makes SQLite begin with the few that wait, and not with every list.
+    /// wait first. The cross join makes SQLite start with the few waiting items, and not with every
+    /// list.
     pub fn claimed(&mut self, project: ProjectId, limit: i64) -> Result<Vec<Claimed>, Error> {
         let project = project.to_string();
         self.query(

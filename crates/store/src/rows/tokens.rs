@@ -17,7 +17,7 @@ pub struct Token {
     pub created_at: Time,
     pub expires_at: Option<Time>,
     pub revoked_at: Option<Time>,
-    /// For a page session: when its cookie was last used. Absent: it is a token that somebody carries.
+    /// For a page session: when its cookie was last used. Absent for a bearer token.
     pub used_at: Option<Time>,
 }
 

@@ -1,5 +1,5 @@
-//! How much waits for a person, and how many issues are where: counts that stop at a limit, so that
-//! they cost the same at any size.
+//! How much waits for a person, and how many issues are in each status. Counting stops at a limit,
+//! so that the cost does not depend on the size of the store.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub struct Held {
 }
 
 impl Tx<'_> {
-    /// The projects, the oldest first.
+    /// The projects, oldest first.
     pub fn project_names(&mut self) -> Result<Vec<(ProjectId, String)>, Error> {
         self.query(sql!("SELECT id, name FROM projects ORDER BY id"), &[], |row| {
             Ok((word("project id", &row.text(0)?, ProjectId::parse)?, row.text(1)?))
@@ -79,7 +79,7 @@ impl Tx<'_> {
         )
     }
 
-    /// The issues in a status.
+    /// The number of issues in a status.
     pub fn issue_count(
         &mut self,
         project: ProjectId,

@@ -1,7 +1,8 @@
-//! SQL that repeats a rule of the core for speed gives what the core gives, on any list: who may take
-//! what next (`rows/take.rs`), and which task of a plan is current (`rows/places.rs`).
+//! SQL that repeats a rule of the core for speed gives the same result as the core on any list: the
+//! next item of a taker (`rows/take.rs`), and the current task of a plan (`rows/places.rs`).
 //!
-//! The lists are made by commands, so that they are such as can be; each store holds many at once.
+//! The lists are created by commands, so that only valid lists occur. Each store holds many of
+//! them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,10 +27,10 @@ use punchlist_testkit::{Backend, on_every_store};
 
 use crate::fixture::{Fixture, ids};
 
-/// How many lists each store is asked about.
+/// How many lists are checked on each store.
 const LISTS: u32 = 100;
 
-/// One thing that happens to a list; items and agents are meant by number.
+/// One action on a list. Items and agents are given by number.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Create {
@@ -37,7 +38,7 @@ enum Act {
         position: Option<i64>,
         backlog: bool,
     },
-    /// Until so many seconds from now.
+    /// Until this many seconds from now.
     Hold {
         item: usize,
         until: Option<i64>,
@@ -65,7 +66,7 @@ enum Act {
         item: usize,
         agent: usize,
     },
-    /// A lease that ends so many seconds from now.
+    /// A lease that ends this many seconds from now.
     Take {
         item: usize,
         agent: usize,
@@ -112,7 +113,7 @@ fn agents() -> [Actor; 2] {
         .map(|path| Actor::new(Role::Worker, AgentPath::parse(path).unwrap()))
 }
 
-/// The command of an act, and who gives it; none: there is no such item.
+/// The command of an action, and its actor; `None` if there is no such item.
 fn command(
     act: Act,
     list: &Snapshot,
@@ -181,7 +182,8 @@ fn command(
     }
 }
 
-/// Plays acts on a new plan; what the core refuses does not happen. Gives the list as it is stored.
+/// Plays actions on a new plan, skipping those that the core refuses. Returns the list as it is
+/// stored.
 fn played(fixture: &Fixture, number: u64, acts: &[Act]) -> List {
     let scope = Scope::from_keys(ListKind::Plan, "main".into(), format!("plan-{number}.md"));
     let id = ListId::from(ids(100 + u128::from(number)).ulid());
@@ -218,8 +220,8 @@ fn whole(store: &Arc<Store>, list: &List, now: Time) -> (Snapshot, Time) {
         .unwrap()
 }
 
-/// What the core's rules say is next for a taker: what it holds, what it was assigned, what somebody
-/// held who has gone silent, each the deepest first; else the first pending task with none below it.
+/// The next item for a taker by the core's rules: one that it holds, one assigned to it, or one of
+/// a silent holder, each with the deepest first; otherwise the first pending leaf.
 fn next_by_the_core(list: &Snapshot, taker: &Actor, now: Time, clock: Time) -> Option<TodoId> {
     let tree = Tree::of(list);
     let depth = |id: TodoId| {
@@ -277,8 +279,8 @@ fn each_list(backend: Backend, check: impl Fn(&Fixture, &List)) {
         .unwrap();
 }
 
-/// An agent that asks for its next task gets the one that the core's rules give it, and may take it.
-fn the_next_item_is_the_cores(backend: Backend) {
+/// An agent that asks for its next task gets the one from the core's rules, and may take it.
+fn the_next_item_is_the_one_the_core_gives(backend: Backend) {
     each_list(backend, |fixture, list| {
         let now = fixture.now;
         for taker in agents() {
@@ -305,9 +307,9 @@ fn the_next_item_is_the_cores(backend: Backend) {
     });
 }
 
-/// D-12: the few rows that are looked up say the same about the position as the whole plan does.
-/// Where nobody can work on what they name, the whole plan is asked anyway.
-fn the_position_is_the_cores(backend: Backend) {
+/// D-12: the few rows that are looked up give the same position as the whole plan. If nobody can
+/// work on the task they give, the whole plan is loaded anyway.
+fn the_position_is_the_one_the_core_gives(backend: Backend) {
     each_list(backend, |fixture, list| {
         let now = fixture.now;
         let (whole, _) = whole(&fixture.store, list, now);
@@ -325,4 +327,4 @@ fn the_position_is_the_cores(backend: Backend) {
     });
 }
 
-on_every_store!(the_next_item_is_the_cores, the_position_is_the_cores);
+on_every_store!(the_next_item_is_the_one_the_core_gives, the_position_is_the_one_the_core_gives);

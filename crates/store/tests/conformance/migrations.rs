@@ -117,13 +117,13 @@ fn a_sqlite_file_is_backed_up_before_it_changes() {
     );
 }
 
-/// What was said to somebody who waits.
+/// The notice that a waiting process gave.
 static SAID: Mutex<Option<String>> = Mutex::new(None);
 
-/// While one process brings a store on a server forward, another says whom it waits for, and gives up
+/// While one process migrates a store on a server, another one reports that it waits, and gives up
 /// in time.
 #[test]
-fn who_waits_for_a_migration_says_so_and_does_not_wait_for_ever() {
+fn a_process_that_waits_for_a_migration_reports_it_and_gives_up_in_time() {
     let place = TestStore::new(Backend::Postgres);
     let mut other = postgres::Client::connect(&place.url(), postgres::NoTls).unwrap();
     let lock = "SET application_name = 'another punch'; \

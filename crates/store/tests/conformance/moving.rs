@@ -1,4 +1,5 @@
-//! A store that is moved to another database: whole, verified, and after a cut where it left off.
+//! A store that is copied to another database: complete, verified, and continued after an
+//! interruption.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +12,7 @@ use crate::fixture::Fixture;
 
 const LASTING: [Backend; 2] = [Backend::SqliteFile, Backend::Postgres];
 
-/// Enough for several parts: items, events, an issue's index, a token, facts and kept answers.
+/// Enough for several parts: items, events, an issue's index, a token, facts and stored answers.
 fn full(backend: Backend) -> Fixture {
     let fixture = Fixture::of(backend, punchlist_core::ListKind::Plan);
     for batch in 0..2_u128 {
@@ -56,7 +57,7 @@ fn whole(from: &Store, to: &Store) -> Result<Copied, BadImport> {
     copy(from, to, &mut |_| ControlFlow::Continue(()))
 }
 
-/// Copies as far as the second part.
+/// Copies up to the second part.
 fn cut_off(from: &Store, to: &Store) {
     let mut parts = 0;
     let stopped = copy(from, to, &mut |_| {
@@ -94,7 +95,7 @@ fn a_store_is_the_same_in_another_database_with_its_tokens_answers_and_places() 
 }
 
 #[test]
-fn a_copy_that_was_cut_off_goes_on_and_until_then_nobody_else_gets_in() {
+fn an_interrupted_copy_continues_and_its_target_cannot_be_opened_before() {
     for (from, into) in [LASTING, [Backend::Postgres, Backend::SqliteFile]].map(|[a, b]| (a, b)) {
         let fixture = full(from);
         let place = TestStore::new(into);
@@ -112,7 +113,7 @@ fn a_copy_that_was_cut_off_goes_on_and_until_then_nobody_else_gets_in() {
 }
 
 #[test]
-fn a_copy_begins_anew_where_the_source_has_changed_since_it_was_cut_off() {
+fn an_interrupted_copy_starts_again_if_the_source_has_changed() {
     let fixture = full(Backend::SqliteFile);
     let place = TestStore::new(Backend::Postgres);
     cut_off(&fixture.store, &to(&place));
@@ -124,13 +125,13 @@ fn a_copy_begins_anew_where_the_source_has_changed_since_it_was_cut_off() {
 }
 
 #[test]
-fn a_target_that_is_not_empty_is_left_as_it_is() {
+fn a_target_that_is_not_empty_is_not_changed() {
     for into in LASTING {
         let (fixture, other) = (full(Backend::SqliteFile), Fixture::new(into));
         let before = export(&other.store);
         assert_eq!(whole(&fixture.store, &to(&other.place)), Err(BadImport::NotEmpty));
         assert!(export(&other.place.open()) == before);
-        // Tokens alone are something, too.
+        // A store that has only tokens is not empty either.
         let place = TestStore::new(into);
         let token = sql!(
             "INSERT INTO tokens (id, digest, role, created_by, created_at) \

@@ -25,8 +25,8 @@ fn with_option(url: &str, option: &str) -> String {
     format!("{url}{}{option}", if url.contains('?') { '&' } else { '?' })
 }
 
-/// `cargo xtask` has its server ask each of these roles in another way. Without TLS the third would
-/// send the password as it is.
+/// `cargo xtask` configures its server to ask each of these roles in another way. Without TLS, the
+/// third role would send its password in clear text.
 #[test]
 fn a_password_is_proved_in_every_way_but_never_told_in_the_clear() {
     let place = TestStore::new(Backend::Postgres);
@@ -128,9 +128,10 @@ fn a_server_that_is_not_postgres_is_an_error_without_waiting() {
     }
 }
 
-/// A server that lets us in and then sends one byte of a long row at a time, too few to ever end.
+/// A server that accepts the login and then sends one byte of a long row at a time, so slowly that
+/// it never ends.
 #[test]
-fn a_server_that_drips_is_given_up_when_its_time_is_over() {
+fn a_server_that_sends_too_slowly_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let (done, is_done) = std::sync::mpsc::channel::<()>();
@@ -141,7 +142,7 @@ fn a_server_that_drips_is_given_up_when_its_time_is_over() {
         socket.write_all(b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I").unwrap();
         assert!(socket.read(&mut buffer).unwrap() > 0);
         socket.write_all(b"D\0\x01\0\0").unwrap();
-        // Until the test ends or the caller has gone.
+        // Until the test ends or the client disconnects.
         while is_done.recv_timeout(Duration::from_millis(20)).is_err() {
             if socket.write_all(b"x").is_err() {
                 return;
@@ -152,7 +153,7 @@ fn a_server_that_drips_is_given_up_when_its_time_is_over() {
     let start = Instant::now();
     let error = refused(&url);
     assert!(error.detail.contains("did not answer in time"), "{error:?}");
-    // A statement's time and two seconds for the way.
+    // The statement's time limit, and two seconds for the connection.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     done.send(()).ok();
     server.join().unwrap();
@@ -161,7 +162,7 @@ fn a_server_that_drips_is_given_up_when_its_time_is_over() {
 /// Passwords are found where libpq finds them: by host, port, database and user.
 #[cfg(unix)]
 #[test]
-fn a_password_comes_from_the_usual_file_if_nobody_else_may_read_it() {
+fn a_password_is_read_from_the_default_file_if_only_its_owner_may_read_it() {
     use std::os::unix::fs::PermissionsExt;
     let place = TestStore::new(Backend::Postgres);
     drop(place.open());

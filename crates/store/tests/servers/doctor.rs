@@ -1,4 +1,4 @@
-//! The examination of a server: what it says of a sound one, and of one whose settings are wrong.
+//! The examination of a server: the results for a good one, and for one with wrong settings.
 
 use punchlist_store::care::{Check, Report, examine};
 use punchlist_store::{Options, Target};
@@ -16,7 +16,7 @@ fn check<'r>(report: &'r Report, name: &str) -> &'r Check {
 }
 
 #[test]
-fn a_server_that_may_lose_what_it_confirmed_is_named() {
+fn a_server_that_may_lose_confirmed_writes_is_reported() {
     let script = "echo 'fsync = off\nautovacuum = off' >>\"$1/postgresql.conf\"";
     let report = looked_over(&OwnServer::start_with(Setup { script, socket: false }));
     assert!(!report.ok);

@@ -10,7 +10,7 @@ use super::{open, refused, write, written};
 
 /// Contract, "PostgreSQL": several hosts, `target_session_attrs`.
 #[test]
-fn a_store_goes_on_at_the_standby_that_takes_over() {
+fn a_store_continues_on_the_standby_that_takes_over() {
     let primary = OwnServer::start();
     let copy = format!(
         "rm -rf \"$1\"; \"$2/pg_basebackup\" -D \"$1\" -R -X stream -c fast -h 127.0.0.1 \
@@ -24,7 +24,7 @@ fn a_store_goes_on_at_the_standby_that_takes_over() {
     let hosts = format!("127.0.0.1:{},127.0.0.1:{}", standby.port(), primary.port());
     let url =
         |kind: &str| format!("postgres://punchlist@{hosts}/postgres?target_session_attrs={kind}");
-    // The standby comes first in the URL, and takes no writes.
+    // The standby is first in the URL, and does not accept writes.
     let store = open(&url("read-write")).unwrap();
     write(&store, "on the primary").unwrap();
     for kind in ["standby", "read-only", "prefer-standby"] {

@@ -1,5 +1,5 @@
-//! Stores on servers as people run them: behind TLS, behind a pooler, two of them, and servers that
-//! restart or fall silent. Each test has servers of its own, which `cargo xtask test` can install.
+//! Stores on realistic servers: with TLS, behind a pooler, with a standby, and servers that restart
+//! or stop answering. Each test has its own servers, which `cargo xtask test` can install.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
@@ -34,7 +34,7 @@ fn written(store: &Store) -> Result<Vec<String>, Error> {
     store.read(move |tx| tx.query(all, &[], |row| row.text(0)))
 }
 
-/// Asks for one text.
+/// Queries one text.
 fn ask(store: &Store, sql: &'static sql::Sql) -> Result<Option<String>, Error> {
     store.read(move |tx| tx.first(sql, &[], |row| row.text(0)))
 }

@@ -41,7 +41,7 @@ fn keep_writing(
 }
 
 #[test]
-fn what_was_confirmed_survives_restarts_under_load_and_writers_go_on() {
+fn confirmed_writes_survive_restarts_under_load_and_writers_continue() {
     let mut server = OwnServer::start();
     let store = Arc::new(open(&server.url()).unwrap());
     let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
@@ -82,9 +82,9 @@ fn what_was_confirmed_survives_restarts_under_load_and_writers_go_on() {
     assert!(found.len() >= 150);
 }
 
-/// A server that is stopped keeps its connections open and says nothing at all.
+/// A stopped server keeps its connections open and does not answer.
 #[test]
-fn a_silent_server_is_an_error_in_time_and_is_used_again_when_it_is_back() {
+fn a_silent_server_times_out_and_is_used_again_when_it_answers() {
     let mut server = OwnServer::start();
     let url = format!("{}?statement_timeout=500ms&connect_timeout=1", server.url());
     let store = open(&url).unwrap();
@@ -98,7 +98,7 @@ fn a_silent_server_is_an_error_in_time_and_is_used_again_when_it_is_back() {
         assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
         assert!(error.detail.contains("did not answer in time"), "{error:?}");
     }
-    // Each waits for a statement's time and two seconds for the way, or a second for a connection.
+    // Each waits for the statement's time limit and two more seconds, or a second for a connection.
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 
     server.thaw();

@@ -1,4 +1,4 @@
-//! pgbouncer in transaction mode: each transaction may meet another session of the server.
+//! pgbouncer in transaction mode: each transaction may use another session of the server.
 
 use std::sync::Arc;
 use std::thread;
@@ -19,7 +19,7 @@ fn a_store_behind_a_pooler_shares_few_connections_and_leaves_nothing_on_them() {
     let pooler = server.pooler(2);
     let url = format!("{}?pooler=true&statement_timeout=5s", pooler.url());
 
-    // Everybody comes at once to a store that is not made yet.
+    // All writers start at once on a store that does not exist yet.
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
             let url = url.clone();
@@ -37,7 +37,7 @@ fn a_store_behind_a_pooler_shares_few_connections_and_leaves_nothing_on_them() {
     let store = Arc::new(open(&url).unwrap());
     assert_eq!(written(&store).unwrap().len(), WRITERS * WRITES);
 
-    // The sessions are as they were: no statement of ours, no limit of ours.
+    // The sessions are unchanged: they have no statements and no limits of ours.
     for _ in 0..10 {
         let named = sql!("SELECT count(*)::text FROM pg_prepared_statements");
         assert_eq!(ask(&store, named), Ok(Some("0".to_owned())));
@@ -52,7 +52,7 @@ fn a_store_behind_a_pooler_shares_few_connections_and_leaves_nothing_on_them() {
     let count: i64 = ask(&direct, sessions).unwrap().unwrap().parse().unwrap();
     assert!((1..=2).contains(&count), "{count}");
 
-    // What runs for too long is ended by the server.
+    // The server ends a statement that runs for too long.
     let hasty = open(&format!("{}?pooler=true&statement_timeout=200ms", pooler.url())).unwrap();
     let start = Instant::now();
     let error = ask(&hasty, sql!("SELECT pg_sleep(30)::text")).unwrap_err();
@@ -60,7 +60,7 @@ fn a_store_behind_a_pooler_shares_few_connections_and_leaves_nothing_on_them() {
     assert!(error.detail.contains("statement timeout"), "{error:?}");
     assert!(start.elapsed() < Duration::from_secs(5));
 
-    // A watch finds out by asking.
+    // A watch polls, because it gets no notifications.
     let mut watch = store.watch().unwrap();
     let beside = Arc::clone(&store);
     let news = thread::spawn(move || {

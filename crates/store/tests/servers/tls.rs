@@ -1,4 +1,4 @@
-//! A server that takes nothing but TLS, with certificates of a private authority.
+//! A server that accepts only TLS, with certificates of a private authority.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use punchlist_testkit::server::{OwnServer, Setup};
 use super::{ask, open, refused, write, written};
 
 /// An authority, another one, and certificates: for this machine, for another name (signed with
-/// another hash), one that has expired, and one for a client.
+/// another hash), an expired one, and one for a client.
 const SETUP: &str = r#"
 cd "$1"
 key="-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
@@ -51,7 +51,7 @@ impl Server {
         format!("postgres://{user}@127.0.0.1:{port}/postgres?{options}")
     }
 
-    /// Has the server show another certificate, and waits until it does.
+    /// Makes the server use another certificate, and waits until it does.
     fn show(&self, certificate: &str, shows: impl Fn() -> bool) {
         let data = self.0.data();
         let text = std::fs::read(data.join(certificate)).unwrap();
@@ -95,7 +95,7 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     write(&store, "encrypted").unwrap();
     assert_eq!(written(&store).unwrap(), ["encrypted"]);
 
-    // Another authority, and none that vouches for a private server.
+    // Another authority, or the system's: neither has signed the server's certificate.
     for options in [
         "sslmode=require&sslrootcert=DATA/other.crt",
         "sslmode=verify-ca&sslrootcert=DATA/other.crt",
@@ -107,7 +107,7 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     let missing = server.url("punchlist", "sslmode=verify-ca&sslrootcert=DATA/no.crt");
     says(&refused(&missing), "No such file");
 
-    // A certificate of our own, whose key only we may read.
+    // A client certificate, whose key only its owner may read.
     let with_certificate = "sslmode=verify-full&sslrootcert=DATA/ca.crt&sslcert=DATA/client.crt&\
                             sslkey=DATA/client.key";
     for role in ["punchlist_cert", "punchlist_scram", "punchlist_plain"] {
@@ -130,11 +130,11 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
     says(&refused(&server.url("punchlist_cert", with_certificate)), "others may read this key");
 
-    // The proof of a password is bound to the certificate, here by SHA-256.
+    // The password's proof is bound to the certificate, here with SHA-256.
     let bound = "sslmode=require&channel_binding=require";
     open(&server.url("punchlist_scram:proved", bound)).unwrap();
     says(&refused(&server.url("punchlist_scram:wrong", bound)), "password authentication failed");
-    // A server that does without is not enough.
+    // A server that does not offer channel binding is refused.
     says(&refused(&server.url("punchlist", bound)), "channel binding");
     // A clear-text password is allowed over TLS and over a Unix socket.
     open(&server.url("punchlist_plain:told", "sslmode=require")).unwrap();
@@ -143,13 +143,13 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     open(&format!("postgres://punchlist_plain:told@{folder}:{port}/postgres?sslmode=verify-full"))
         .unwrap();
 
-    // For another name: an authority is enough for verify-ca only.
+    // For another name, a trusted authority is enough only for verify-ca.
     let full = server.url("punchlist", "sslmode=verify-full&sslrootcert=DATA/ca.crt");
     let chain = server.url("punchlist", "sslmode=verify-ca&sslrootcert=DATA/ca.crt");
     server.show("elsewhere.crt", || open(&full).is_err());
     says(&refused(&full), "is for another name");
     open(&chain).unwrap();
-    // By SHA-384, as this certificate is signed.
+    // With SHA-384, as this certificate is signed.
     open(&server.url("punchlist_scram:proved", bound)).unwrap();
 
     server.show("expired.crt", || open(&chain).is_err());

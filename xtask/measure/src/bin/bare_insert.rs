@@ -1,5 +1,5 @@
-//! The reference for a whole process: a bare program that opens a SQLite file, inserts one row
-//! with `synchronous=FULL`, and exits. What punch costs beyond this is ours.
+//! The reference for a whole process: a minimal program that opens a SQLite file, inserts one row
+//! with `synchronous=FULL`, and exits. The difference to this is what punch costs.
 
 use anyhow::{Context, Result};
 use rusqlite::Connection;

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{bound, hook, stop};
 use crate::support::{Place, Punch, Ran};
 
-/// The one line, after the words that all have.
+/// The reason in the one line, after the fixed beginning.
 fn why(ran: &Ran) -> String {
     assert_eq!((ran.exit, ran.stdout.as_str()), (Some(0), ""), "{ran:?}");
     let remarks = ran.remarks();
@@ -20,7 +20,7 @@ fn given(place: &Place, stdin: &str) -> Punch {
 }
 
 #[test]
-fn a_payload_that_does_not_read_allows_the_stop() {
+fn a_malformed_payload_allows_the_stop() {
     let place = Place::sqlite();
     bound(&place, "claude", "s1", &["One"]);
     let before = place.log_length();
@@ -56,7 +56,7 @@ fn unknown_words_allow_the_stop() {
 }
 
 #[test]
-fn a_session_nobody_knows_may_stop_and_the_log_says_so() {
+fn an_unknown_session_may_stop_and_that_is_logged() {
     for backend in [Backend::SqliteFile, Backend::Postgres] {
         let place = Place::new(backend);
         bound(&place, "claude", "s1", &["One"]);
@@ -72,7 +72,7 @@ fn a_session_nobody_knows_may_stop_and_the_log_says_so() {
 }
 
 #[test]
-fn a_store_that_is_missing_is_not_made() {
+fn a_missing_store_is_not_created() {
     let place = Place::sqlite();
     let file = place.home().join("none/punchlist.db");
     let hook = place.bare(["hook", "claude", "stop", "--db", file.to_str().unwrap()]);
@@ -108,7 +108,7 @@ fn a_store_that_is_locked_allows_the_stop() {
     assert!(said.starts_with("no answer within 700 ms") || said.contains("busy"), "{said}");
 }
 
-/// A server that takes the connection and says nothing.
+/// A server that accepts the connection and does not answer.
 #[test]
 fn a_server_that_does_not_answer_within_a_second_allows_the_stop() {
     let place = Place::sqlite();
@@ -133,7 +133,7 @@ fn a_token_that_is_needed_or_wrong_allows_the_stop() {
     assert!(why(&given(&place, &stdin).with("punch_no").run()).starts_with("token_invalid"));
 }
 
-/// A transcript with a line of 10 MB is read at its end alone.
+/// Of a transcript with a line of 10 MB, only the end is read.
 #[test]
 fn a_long_line_in_the_transcript_does_not_matter() {
     let place = Place::sqlite();
@@ -147,7 +147,7 @@ fn a_long_line_in_the_transcript_does_not_matter() {
     assert!(ran.stdout.contains("block"), "{ran:?}");
 }
 
-/// Gemini CLI reads JSON or nothing else from standard output.
+/// Gemini CLI accepts only JSON on standard output.
 #[test]
 fn a_host_that_wants_json_gets_an_empty_object() {
     let place = Place::sqlite();

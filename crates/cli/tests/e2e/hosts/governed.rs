@@ -1,4 +1,5 @@
-//! A session of a host under the driver: injected, sent on, capped, and let go.
+//! A session of a host under the driver: it gets its work, is continued up to a limit, and may
+//! stop.
 
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
@@ -23,9 +24,10 @@ fn reasons(place: &Place) -> Vec<String> {
     hooks.map(|event| event["data"]["reason"].as_str().unwrap().to_owned()).collect()
 }
 
-/// P-5, P-7: the start, a resume and a compaction tell what is open and what is closed.
+/// P-5, P-7: at the start, after a resume and after a compaction, the text says what is open and
+/// what is closed.
 #[test]
-fn a_session_is_told_about_its_work_at_the_start_and_after_compaction() {
+fn a_session_gets_its_work_at_the_start_and_after_compaction() {
     each(|place| {
         bound(&place, "claude", "s1", &["Write the test", "Fix it"]);
         done(&place, "s1", "Write the test");
@@ -46,7 +48,7 @@ fn a_session_is_told_about_its_work_at_the_start_and_after_compaction() {
 }
 
 #[test]
-fn a_session_without_work_is_told_nothing() {
+fn a_session_without_work_gets_no_text() {
     let place = Place::sqlite();
     place.punch(["issue", "new", "Other", "--json"]).answer();
     let start = json!({ "session_id": "s1", "source": "startup" });
@@ -58,7 +60,8 @@ fn a_session_without_work_is_told_nothing() {
     assert_eq!(newest_run(&place)["stopReason"], "no_plan");
 }
 
-/// The stop becomes a continuation until the steps are done; `punch runs` shows it like our own.
+/// The stop becomes a continuation until the steps are done. `punch runs` shows it like our own
+/// runs.
 #[test]
 fn a_stop_is_continued_until_the_steps_are_done() {
     each(|place| {
@@ -81,7 +84,7 @@ fn a_stop_is_continued_until_the_steps_are_done() {
         assert_eq!((&run["stopReason"], &run["continuations"]), (&json!("drained"), &json!(2)));
         let expected = ["nothing_to_say", "turn_opened", "continued", "continued", "drained"];
         assert_eq!(reasons(&place), expected);
-        // The driver's words are in the chat of the session, labelled.
+        // The driver's message is in the chat of the session, with its label.
         let session = place.punch(["session", "show", "s1", "--json"]).answer();
         let chat = session["session"]["conversationId"].as_str().unwrap().to_owned();
         let input = json!({ "conversationId": chat }).to_string();
@@ -92,7 +95,8 @@ fn a_stop_is_continued_until_the_steps_are_done() {
     });
 }
 
-/// A model that changes nothing is let go after two fruitless continuations, and stays let go.
+/// A model that changes nothing may stop after two continuations without progress, and stays
+/// stopped.
 #[test]
 fn a_model_that_never_progresses_is_let_go() {
     for host in ["claude", "codex"] {
@@ -108,7 +112,7 @@ fn a_model_that_never_progresses_is_let_go() {
         }
         assert_eq!(continued, 2, "{host}");
         assert_eq!(newest_run(&place)["stopReason"], "no_progress");
-        // A person's word begins anew.
+        // A person's message starts the count again.
         let prompt = json!({ "session_id": "s1", "prompt_id": "p2" });
         answer(&hook(&place, host, "prompt", &prompt).run());
         let again = answer(&hook(&place, host, "stop", &stop("s1", "p2", "x", false)).run());
@@ -116,9 +120,9 @@ fn a_model_that_never_progresses_is_let_go() {
     }
 }
 
-/// The cap stays below Claude Code's own eight, whatever the model changes.
+/// The limit stays below Claude Code's own limit of eight, whatever the model changes.
 #[test]
-fn the_cap_is_below_the_hosts_own() {
+fn the_limit_is_below_the_hosts_own() {
     let place = Place::sqlite();
     let steps: Vec<String> = (0..12).map(|n| format!("Step {n}")).collect();
     let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
@@ -133,7 +137,7 @@ fn the_cap_is_below_the_hosts_own() {
     assert_eq!(newest_run(&place)["stopReason"], "continuation_cap");
 }
 
-/// P-12: the same stop from two hook files counts once; words that a model repeats are counted.
+/// P-12: the same stop from two hook files counts once; repeated messages of a model are counted.
 #[test]
 fn a_stop_that_is_delivered_twice_counts_once() {
     each(|place| {
@@ -156,9 +160,9 @@ fn a_stop_that_is_delivered_twice_counts_once() {
     });
 }
 
-/// Work in the background, plan mode, an interrupt and a subagent are never held.
+/// Background work, plan mode, interrupts and subagents are never continued.
 #[test]
-fn parked_work_plan_mode_interrupts_and_subagents_are_not_held() {
+fn background_work_plan_mode_interrupts_and_subagents_may_stop() {
     let place = Place::sqlite();
     bound(&place, "claude", "s1", &["One"]);
     bound(&place, "cursor", "c1", &["One"]);
@@ -187,9 +191,9 @@ fn parked_work_plan_mode_interrupts_and_subagents_are_not_held() {
     assert!(text.starts_with("This work is part of issue #1: Issue of s1."), "{text}");
 }
 
-/// A question to the person, a pause and a hold let the session stop.
+/// A question to a person, a pause and a hold allow the session to stop.
 #[test]
-fn an_open_question_a_pause_and_a_hold_let_it_stop() {
+fn an_open_question_a_pause_or_a_hold_allows_the_stop() {
     let place = Place::sqlite();
     let secret = place.operator();
     bound(&place, "claude", "s1", &["One"]);
@@ -202,7 +206,7 @@ fn an_open_question_a_pause_and_a_hold_let_it_stop() {
     let id = gates["gates"][0]["id"].as_str().unwrap();
     let input = json!({ "gateId": id, "decision": "resume", "response": "the left" }).to_string();
     place.punch(["call", "gate_answer", &input, "--json"]).with(&secret).answer();
-    // What was decided meanwhile is told with the next prompt.
+    // Decisions made meanwhile are part of the next prompt.
     let prompt = json!({ "session_id": "s1", "prompt_id": "p2" });
     let told = answer(&hook(&place, "claude", "prompt", &prompt).run());
     let text = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
@@ -214,7 +218,7 @@ fn an_open_question_a_pause_and_a_hold_let_it_stop() {
     assert_eq!(newest_run(&place)["stopReason"], "blocked");
 }
 
-/// The model's service failed: the item is held for a while and comes back by itself.
+/// The model's service failed: the item is held for a while and then becomes available again.
 #[test]
 fn a_failure_of_the_model_holds_the_item_for_a_while() {
     let place = Place::sqlite();
@@ -236,9 +240,9 @@ fn a_failure_of_the_model_holds_the_item_for_a_while() {
     assert_eq!(later["items"][0]["hold"], Value::Null, "{later}");
 }
 
-/// A session that ends is unbound from its issue, and bound again when its host resumes it.
+/// An ended session is unbound from its issue, and bound again when its host resumes it.
 #[test]
-fn a_session_that_goes_on_is_bound_again() {
+fn a_resumed_session_is_bound_again() {
     each(|place| {
         bound(&place, "claude", "s1", &["One"]);
         let named = json!({ "session_id": "s1", "source": "resume" });
@@ -253,7 +257,7 @@ fn a_session_that_goes_on_is_bound_again() {
     });
 }
 
-/// The switch of the environment and of the file holds for hosts, too.
+/// The switch in the environment and in the file also applies to hosts.
 #[test]
 fn the_driver_can_be_switched_off_for_a_host() {
     let place = Place::sqlite();
@@ -264,7 +268,7 @@ fn the_driver_can_be_switched_off_for_a_host() {
     assert_eq!(reasons(&place).last().unwrap(), "switched_off");
 }
 
-/// A host's own list becomes the session's; what it says is done is a claim (P-22).
+/// A host's own list becomes the session's; its completed items become claims (P-22).
 #[test]
 fn a_native_list_is_mirrored_with_its_done_items_as_claims() {
     each(|place| {

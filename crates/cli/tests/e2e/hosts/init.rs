@@ -1,4 +1,4 @@
-//! P-16: `punch init` writes what it shows and nothing else, and `--remove` gives back the bytes.
+//! P-16: `punch init` writes exactly what it shows, and `--remove` restores the original bytes.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn every_host_is_set_up_once_and_removed_without_a_trace() {
     }
 }
 
-/// Files that are there keep their comments and their order, and are identical after `--remove`.
+/// Existing files keep their comments and their order, and are identical after `--remove`.
 #[test]
 fn files_of_others_keep_their_comments_and_come_back_byte_for_byte() {
     let place = Place::sqlite();
@@ -101,9 +101,9 @@ fn files_of_others_keep_their_comments_and_come_back_byte_for_byte() {
     assert_eq!(files(&folder), before);
 }
 
-/// What others wrote after us stays when ours goes.
+/// Text that others added later stays when ours is removed.
 #[test]
-fn what_others_wrote_since_stays() {
+fn later_additions_of_others_stay() {
     let place = Place::sqlite();
     let folder = project(&place);
     assert_eq!(init(&place, &folder, &["--host", "claude"]).run().exit, Some(0));
@@ -117,7 +117,7 @@ fn what_others_wrote_since_stays() {
     assert!(!folder.join(".claude").exists());
 }
 
-/// A settings file with a syntax error is shown with its line and left alone.
+/// A settings file with a syntax error is reported with its line and not changed.
 #[test]
 fn a_file_with_a_syntax_error_is_left_alone() {
     let place = Place::sqlite();
@@ -132,9 +132,9 @@ fn a_file_with_a_syntax_error_is_left_alone() {
     assert_eq!(text, broken);
 }
 
-/// On a terminal it asks, and a no writes nothing; `--yes` does not ask.
+/// On a terminal it asks, and writes nothing after a no; `--yes` does not ask.
 #[test]
-fn it_asks_a_person_and_obeys() {
+fn it_asks_a_person_and_respects_the_answer() {
     let place = Place::sqlite();
     let folder = project(&place);
     let before = files(&folder);
@@ -147,7 +147,7 @@ fn it_asks_a_person_and_obeys() {
 }
 
 #[test]
-fn without_a_host_on_the_machine_it_says_so() {
+fn without_a_host_on_the_machine_it_reports_that() {
     let place = Place::sqlite();
     let folder = project(&place);
     let path = place.home().join("empty");
@@ -161,7 +161,8 @@ fn without_a_host_on_the_machine_it_says_so() {
     assert!(paths.iter().any(|path| path.ends_with(".codex/hooks.json")), "{paths:?}");
 }
 
-/// The store and the project stand in the command: Codex hands its servers almost no variables.
+/// The command names the store and the project, because Codex passes almost no variables to its
+/// servers.
 #[test]
 fn the_command_names_the_store_and_the_project() {
     let place = Place::sqlite();
@@ -174,9 +175,9 @@ fn the_command_names_the_store_and_the_project() {
     }
 }
 
-/// The doctor: absent, not set up, not trusted, governed.
+/// The doctor's states of a host: absent, not set up, not trusted, governed.
 #[test]
-fn the_doctor_says_how_each_host_stands() {
+fn the_doctor_reports_the_state_of_each_host() {
     let place = Place::sqlite();
     let folder = project(&place);
     let empty = place.home().join("empty");

@@ -1,4 +1,4 @@
-//! Agent hosts: their hooks, their files, and which session is meant.
+//! Agent hosts: their hooks, their files, and the session that a process belongs to.
 
 mod bad_hooks;
 mod governed;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Place, Punch, Ran};
 
-/// A hook, as a host fires it. On a busy machine a server may take its time.
+/// A hook as a host fires it. On a busy machine a server may be slow, so it gets more time.
 pub(crate) fn hook(place: &Place, host: &str, event: &str, payload: &Value) -> Punch {
     place
         .punch(["hook", host, event])
@@ -18,7 +18,7 @@ pub(crate) fn hook(place: &Place, host: &str, event: &str, payload: &Value) -> P
         .stdin(payload.to_string())
 }
 
-/// What a hook answers: always exit 0, and JSON or nothing.
+/// The answer of a hook: always exit 0, and JSON or nothing.
 pub(crate) fn answer(ran: &Ran) -> Value {
     assert_eq!(ran.exit, Some(0), "{ran:?}");
     if ran.stdout.is_empty() { Value::Null } else { serde_json::from_str(&ran.stdout).unwrap() }

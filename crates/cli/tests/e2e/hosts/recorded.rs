@@ -1,5 +1,5 @@
-//! Payloads that real clients sent (Claude Code 2.1.197, Codex 0.166.0, opencode 1.18.33), replayed,
-//! and what they are answered. `cargo xtask test --clients` asks the clients themselves.
+//! Recorded payloads of real clients (Claude Code 2.1.197, Codex 0.166.0, opencode 1.18.33) and the
+//! answers to them. `cargo xtask test --clients` runs the clients themselves.
 
 use serde_json::{Value, json};
 
@@ -22,8 +22,8 @@ fn replayed(host: &str, recorded: &str) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// The answers in the form of Claude Code, which Codex shares: the injection, then the driver's word,
-/// then nothing once the model has repeated itself.
+/// The answers in Claude Code's format, which Codex shares: the injected text, then the driver's
+/// message, then nothing once the model has repeated itself.
 #[test]
 fn recorded_payloads_of_claude_code_and_codex_are_answered_in_their_form() {
     let claude = include_str!("payloads/claude.json");
@@ -44,14 +44,15 @@ fn recorded_payloads_of_claude_code_and_codex_are_answered_in_their_form() {
             assert_eq!(keys(&stop.1), ["decision", "reason"], "{host}");
             assert_eq!(stop.1["decision"], "block");
         }
-        // The third says the same as the second: a duplicate. The fourth is counted, and the last.
+        // The third is equal to the second, so it is a duplicate. The fourth counts, and is the
+        // last.
         assert_eq!(said[4].1, Value::Null, "{host}");
         assert_eq!(keys(&said[5].1), ["systemMessage"], "{host}");
         assert_eq!(said[6].1, Value::Null, "{host}");
     }
 }
 
-/// The other dialects, by what their makers document.
+/// The other formats, as documented by their vendors.
 #[test]
 fn each_host_is_answered_in_its_own_form() {
     let stops = [
@@ -77,13 +78,13 @@ fn each_host_is_answered_in_its_own_form() {
                 assert_eq!(said["hookSpecificOutput"]["decision"], "block");
             }
             "opencode" => assert_eq!(said["answer"], "continue"),
-            // It cannot be held.
+            // A hook of this host cannot prevent a stop.
             _ => assert_eq!(said, Value::Null),
         }
     }
 }
 
-/// Hook files leak between hosts: a payload of another host is known by what it says.
+/// Hosts may load each other's hook files: the payload shows which host sent it.
 #[test]
 fn a_hook_file_of_one_host_that_another_loads_counts_for_that_one() {
     let place = Place::sqlite();

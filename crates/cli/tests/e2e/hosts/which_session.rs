@@ -1,5 +1,5 @@
-//! Which session a command, a server or a hook is in: never the folder's, always the one that the
-//! host proves.
+//! The session of a command, a server or a hook: always the one that the host proves, never that of
+//! the folder.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{answer, hook};
 use crate::support::Place;
 
-/// A host process: a shell that runs each line it is given and says when it is done.
+/// A host process: a shell that runs each given line and reports when it is done.
 struct Host {
     child: Child,
     stdin: ChildStdin,
@@ -31,7 +31,7 @@ impl Host {
         Self { child, stdin, stdout }
     }
 
-    /// Runs `punch` with these words as a child of this host; gives what it printed.
+    /// Runs `punch` with these words as a child of this host. Returns its output.
     fn punch(&mut self, words: &str, stdin: &str) -> String {
         let punch = crate::support::PUNCH;
         let line = format!("printf '%s' '{stdin}' | {punch} {words} 2>&1; echo; echo END\n");
@@ -57,7 +57,7 @@ impl Drop for Host {
     }
 }
 
-/// Three agents in one folder, each with its own issue: none writes into another's.
+/// Three agents in one folder, each with its own issue: none writes to another's issue.
 #[test]
 fn three_agents_in_one_folder_never_write_into_each_others_issue() {
     for backend in [Backend::SqliteFile, Backend::Postgres] {
@@ -92,8 +92,8 @@ fn three_agents_in_one_folder_never_write_into_each_others_issue() {
     }
 }
 
-/// A host's server finds the session of its host's newest hook at each call, and one that no host
-/// proves has a session of its own.
+/// At each call, a host's server finds the session of its host's newest hook. A server without a
+/// host has a session of its own.
 #[test]
 fn a_server_is_in_the_session_of_its_host_or_in_its_own() {
     let place = Place::sqlite();
@@ -126,7 +126,8 @@ fn a_server_is_in_the_session_of_its_host_or_in_its_own() {
     assert_eq!(list["todos"][0]["content"], "Mine");
 }
 
-/// Several sessions in one process, and nothing that says which: refused, and nothing is written.
+/// One process has several sessions, and nothing says which is meant: the call is refused, and
+/// nothing is written.
 #[test]
 fn several_sessions_of_one_process_are_ambiguous() {
     let place = Place::sqlite();
@@ -140,13 +141,13 @@ fn several_sessions_of_one_process_are_ambiguous() {
     let named: Value =
         serde_json::from_str(&host.punch("session bind 1 --session a --json", "")).unwrap();
     assert_eq!(named["session"]["externalId"], "a");
-    // One that ended is no candidate.
+    // An ended session is not a candidate.
     host.punch("hook opencode session-end", r#"{"session_id":"a"}"#);
     let bound: Value = serde_json::from_str(&host.punch("session bind 1 --json", "")).unwrap();
     assert_eq!(bound["session"]["externalId"], "b", "{bound}");
 }
 
-/// In a host with one session at a time a cleared session replaces the one before.
+/// In a host with one session at a time, a cleared session replaces the previous one.
 #[test]
 fn a_cleared_session_replaces_the_one_before() {
     let place = Place::sqlite();
@@ -158,9 +159,9 @@ fn a_cleared_session_replaces_the_one_before() {
     assert_eq!(bound["session"]["externalId"], "b", "{bound}");
 }
 
-/// The host's variable says it where no hook has fired; a hook of the process goes before it.
+/// The host's variable counts if no hook has fired; a hook of the process takes precedence.
 #[test]
-fn a_hook_of_the_process_goes_before_the_hosts_variable() {
+fn a_hook_of_the_process_takes_precedence_over_the_hosts_variable() {
     let place = Place::sqlite();
     for id in ["old", "new"] {
         let start = json!({ "externalId": id, "host": "claude" }).to_string();
@@ -176,7 +177,8 @@ fn a_hook_of_the_process_goes_before_the_hosts_variable() {
     assert_eq!(shown(&place), "new", "this test is the host process");
 }
 
-/// D-27: an issue that waits for a host goes to the first unbound session that starts there, once.
+/// D-27: an issue that waits for a host goes to the first unbound session that starts there, and
+/// only once.
 #[test]
 fn an_issue_that_was_sent_to_a_host_is_adopted_once() {
     for backend in [Backend::SqliteFile, Backend::Postgres] {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::template::{Shape, Template};
 
-/// What a script says.
+/// The contents of a script.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Script {
@@ -76,7 +76,7 @@ pub(super) struct Tokens {
     pub(super) output: u64,
 }
 
-/// Checked while its map is parsed, so that the error points into the map and not behind it.
+/// Checked while the map is parsed, so that the error points into the map and not after it.
 impl<'de> Deserialize<'de> for Step {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_map(StepVisitor)
@@ -128,7 +128,7 @@ fn word<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
 
 fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     let name = word(from)?;
-    // It must be usable in a place.
+    // The name must be usable in a `{{placeholder}}`.
     let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
     if !name.chars().all(is_sign) {
         let message =

@@ -35,7 +35,7 @@ enum Piece {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Template(Vec<Piece>);
 
-/// What was found so far, by place.
+/// The values found so far, by place.
 pub(super) type Found = BTreeMap<String, Value>;
 
 impl Template {
@@ -64,8 +64,8 @@ impl Template {
         })
     }
 
-    /// A template that is only a place becomes its value; within a longer text the value is written out.
-    /// The error is the place that was not found.
+    /// A template that is only a place becomes its value. Inside a longer text, the value is
+    /// inserted as text. The error is the place that was not found.
     pub(super) fn fill(&self, found: &Found) -> Result<Value, Place> {
         let find = |place: &Place| found.get(&place.text).ok_or_else(|| place.clone());
         if let [Piece::Place(place)] = self.0.as_slice() {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_alone_is_its_value_and_within_a_text_it_is_written_out() {
+    fn a_place_alone_becomes_its_value_and_inside_a_text_it_becomes_text() {
         let fill = |text: &str| Template::read(text).unwrap().fill(&found());
         assert_eq!(fill("{{p.n}}"), Ok(json!(3)));
         assert_eq!(fill("{{ p }}"), Ok(json!({"id": "7", "n": 3})));
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn a_malformed_place_is_refused() {
         for text in ["{{p", "a {{p}} {{", "{{}}", "{{p..a}}", "{{p a}}", "{{.p}}", "{{{p}}}"] {
             assert!(Template::read(text).is_err(), "{text}");
         }

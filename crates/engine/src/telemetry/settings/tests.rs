@@ -1,4 +1,4 @@
-//! What the environment says, and what it says wrongly.
+//! Valid and invalid settings in the environment.
 
 use std::cell::RefCell;
 
@@ -43,7 +43,7 @@ fn it_is_off_unless_an_endpoint_is_named() {
 }
 
 #[test]
-fn an_endpoint_for_all_gets_paths_and_one_for_a_signal_is_taken_as_it_is() {
+fn a_common_endpoint_gets_a_path_and_one_for_a_signal_is_used_unchanged() {
     let whole = |text: &str| Some(text.to_owned());
     let [traces, metrics] = addresses(&[(ALL, "https://c.example/otlp/")]);
     assert_eq!(traces, whole("https://c.example/otlp/v1/traces"));
@@ -98,7 +98,7 @@ fn resource_attributes_can_be_overridden() {
 }
 
 #[test]
-fn what_is_said_wrongly_is_warned_of_once() {
+fn each_invalid_setting_gives_one_warning() {
     let (settings, said) = read(&[(ALL, "c:4318")]);
     assert!(settings.is_none());
     let why =

@@ -13,14 +13,14 @@ use super::seen::spans;
 use super::{ToolOutput, drive, open, settings};
 use crate::stage::Stage;
 
-/// Traces alone, so that it is known which request is which.
+/// Only traces, so that every request can be identified.
 const TRACES: [(&str, &str); 1] = [("OTEL_METRICS_EXPORTER", "none")];
 
 fn stage() -> Stage {
     Stage::solo(Backend::SqliteFile, "[[steps]]\ntext = \"Done.\"\n")
 }
 
-/// Two spans.
+/// Executes a run that gives two spans.
 fn run(stage: &Stage, telemetry: &Telemetry) {
     let run = stage.start("Do it.");
     assert_eq!(drive(stage, telemetry, run), Outcome::Ended(StopReason::NoPlan));
@@ -31,7 +31,7 @@ fn said(said: &ToolOutput) -> Vec<String> {
 }
 
 #[test]
-fn off_is_off() {
+fn nothing_is_sent_if_telemetry_is_off() {
     let listener = Listener::new();
     let disabled = [("OTEL_SDK_DISABLED", "true")];
     assert!(settings(&listener.address, &disabled).is_none());
@@ -43,7 +43,7 @@ fn off_is_off() {
 }
 
 #[test]
-fn headers_go_along() {
+fn configured_headers_are_sent() {
     let listener = Listener::new();
     let more = [("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b"), ("OTEL_SERVICE_NAME", "nightly")];
     let (watched, warned) = open(settings(&listener.address, &more).unwrap());
@@ -62,7 +62,7 @@ fn headers_go_along() {
     assert_eq!(said(&warned), [""; 0]);
 }
 
-/// An unreachable collector is warned of once, and lost spans are counted.
+/// An unreachable collector gives one warning, and lost spans are counted.
 #[test]
 fn an_unreachable_collector_does_not_affect_runs() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -84,7 +84,7 @@ fn an_unreachable_collector_does_not_affect_runs() {
 /// The collector never responds. If a run or the end of the process waited for it, that would take a
 /// minute.
 #[test]
-fn a_collector_that_says_nothing_holds_up_nothing() {
+fn a_silent_collector_delays_nothing() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
     let more = [("OTEL_EXPORTER_OTLP_TIMEOUT", "60000")];
@@ -94,18 +94,19 @@ fn a_collector_that_says_nothing_holds_up_nothing() {
     let (watched, warned) = open(settings);
     let since = Instant::now();
     run(&stage(), &watched);
-    // It has been asked by now, and goes on saying nothing.
+    // The collector has received the request by now, and does not answer.
     let (asked, _) = silent.accept().unwrap();
     drop(watched);
     assert!(since.elapsed() < Duration::from_secs(30), "{:?}", since.elapsed());
-    // Read while it is still silent: the sending thread warns again once the connection closes.
+    // Read the warnings while it is silent: the sending thread warns again once the connection
+    // closes.
     let line = "telemetry: the collector does not answer; what was left to send is lost";
     assert_eq!(said(&warned), [line]);
     drop(asked);
 }
 
 #[test]
-fn what_was_not_taken_for_now_is_sent_again() {
+fn a_batch_refused_temporarily_is_sent_again() {
     const BUSY: &str = "503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\n\r\n";
     const TAKEN: &str = "200 OK\r\nContent-Length: 0\r\n\r\n";
     let listener = Listener::answering(|number| if number == 0 { BUSY } else { TAKEN });
@@ -123,7 +124,7 @@ fn what_was_not_taken_for_now_is_sent_again() {
 }
 
 #[test]
-fn what_was_refused_is_not_sent_again() {
+fn a_batch_refused_permanently_is_not_sent_again() {
     const NO: &str = "401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
     let listener = Listener::answering(|_| NO);
     let (watched, warned) = open(settings(&listener.address, &TRACES).unwrap());
@@ -139,7 +140,7 @@ fn what_was_refused_is_not_sent_again() {
 }
 
 #[test]
-fn a_part_that_was_rejected_is_said() {
+fn a_rejected_part_is_reported() {
     const PART: &str = "200 OK\r\nContent-Type: application/json\r\nContent-Length: 66\r\n\r\n\
         {\"partialSuccess\":{\"rejectedSpans\":\"1\",\"errorMessage\":\"too old\" }}";
     let listener = Listener::answering(|_| PART);
@@ -155,7 +156,7 @@ fn a_part_that_was_rejected_is_said() {
 }
 
 #[test]
-fn no_more_waits_than_fits() {
+fn the_queue_is_limited() {
     let listener = Listener::new();
     let mut settings = settings(&listener.address, &TRACES).unwrap();
     settings.queue_max = 3;

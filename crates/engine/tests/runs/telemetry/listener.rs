@@ -1,4 +1,4 @@
-//! A collector for tests: it keeps what it gets, and responds as the test says.
+//! A collector for tests: it records requests, and responds as the test says.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -24,12 +24,12 @@ pub(super) struct Listener {
 const TAKEN: &str = "200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
 
 impl Listener {
-    /// One that takes everything.
+    /// A collector that accepts everything.
     pub(super) fn new() -> Self {
         Self::answering(|_| TAKEN)
     }
 
-    /// One that answers the request of this number with a status and what follows it.
+    /// A collector that answers each request, by its number, with a status and a body.
     pub(super) fn answering(answer: impl Fn(usize) -> &'static str + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
@@ -37,7 +37,8 @@ impl Listener {
         thread::spawn(move || {
             let mut number = 0;
             while let Ok((stream, _)) = listener.accept() {
-                // One request, one connection: which one is answered how is then never in doubt.
+                // One request per connection, so that it is certain which answer belongs to which
+                // request.
                 if take(stream, &tell, answer(number)).is_some() {
                     number += 1;
                 }
@@ -46,12 +47,12 @@ impl Listener {
         Self { address, sent }
     }
 
-    /// All that has come so far. What a telemetry that was dropped has sent is there.
+    /// All requests so far, including those of a dropped `Telemetry`.
     pub(super) fn sent(&self) -> Vec<Sent> {
         self.sent.try_iter().collect()
     }
 
-    /// The next request, when it comes.
+    /// Waits for the next request.
     pub(super) fn next(&self) -> Sent {
         self.sent.recv().unwrap()
     }

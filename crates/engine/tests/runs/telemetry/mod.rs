@@ -1,4 +1,4 @@
-//! What a collector gets of runs, and that runs do not depend on it.
+//! What a collector receives about runs, and that runs do not depend on it.
 
 mod delivery;
 mod listener;
@@ -15,10 +15,10 @@ use punchlist_engine::telemetry::Settings;
 
 use crate::stage::Stage;
 
-/// What was warned of.
+/// The warnings.
 type ToolOutput = Arc<Mutex<Vec<String>>>;
 
-/// What an environment says that names this collector, and whatever else; nothing of it is wrong.
+/// The settings of an environment with this collector and more variables. There must be no warning.
 fn settings(address: &str, more: &[(&str, &str)]) -> Option<Settings> {
     let env = |name: &str| {
         let said = more.iter().find(|(known, _)| *known == name);
@@ -35,12 +35,12 @@ fn open(settings: Settings) -> (Telemetry, ToolOutput) {
     (Telemetry::new(settings, warn), said)
 }
 
-/// One that has nothing to complain of.
+/// Telemetry that must not warn.
 fn telemetry(address: &str, more: &[(&str, &str)]) -> Telemetry {
     Telemetry::new(settings(address, more).unwrap(), |line| panic!("{line}"))
 }
 
-/// Goes on with a run while it is watched.
+/// Executes a run with telemetry.
 fn drive(stage: &Stage, telemetry: &Telemetry, run: RunId) -> Outcome {
     let clock = || -> Time { stage.world.now };
     let runtime = Runtime {

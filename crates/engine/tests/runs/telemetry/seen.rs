@@ -1,4 +1,4 @@
-//! What was sent, judged and made readable.
+//! Checks the exported data and makes it readable.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -60,7 +60,8 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// The spans among what was sent, in the order they ended; each is whole, and has its place.
+/// The spans in these requests, in the order they ended. Each must be complete, with a known
+/// parent.
 pub(super) fn spans(sent: &[Sent]) -> Vec<Seen> {
     let mut spans = Vec::new();
     for one in sent.iter().filter(|one| one.path == "/v1/traces") {
@@ -97,7 +98,7 @@ fn judge(span: &Seen, parent: Option<&Seen>) {
     }
 }
 
-/// The spans as trees. Ids that differ from run to run are numbered as they come, times left out.
+/// The spans as trees. Ids are numbered in the order they appear, and times are left out.
 pub(super) fn trees(spans: &[Seen]) -> String {
     let mut drawing = Drawing { spans, ids: Vec::new(), text: String::new() };
     let roots: Vec<&Seen> = spans.iter().filter(|span| span.parent().is_none()).collect();

@@ -1,4 +1,4 @@
-//! Which spans and figures come of which runs.
+//! The spans and figures of different runs.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -31,7 +31,7 @@ todo_driven_execution = true
 model = "scripted:b"
 "#;
 
-/// A plan, a tool that fails, a stop that comes too early, and work that is handed on.
+/// A plan, a tool that fails, a stop that is too early, and a delegation.
 const PRIMARY: &str = r#"
 [[steps]]
 text = "I plan."
@@ -77,7 +77,7 @@ fn a_run_is_exported_as_a_tree_of_spans(backend: Backend) {
     assert_eq!(spans.last().unwrap().attribute("punchlist.run.id"), Some(run));
 }
 
-/// Each attribute of a series, and its sum and count.
+/// The attributes of each series, with its sum and count.
 fn series(listener: &Listener) -> BTreeMap<String, (String, u64, f64)> {
     let sent = listener.sent();
     let sent: Vec<_> = sent.iter().filter(|one| one.path == "/v1/metrics").collect();
@@ -85,7 +85,7 @@ fn series(listener: &Listener) -> BTreeMap<String, (String, u64, f64)> {
     let mut series = BTreeMap::new();
     let scopes = &sent[0].body["resourceMetrics"][0]["scopeMetrics"];
     for metric in scopes[0]["metrics"].as_array().unwrap() {
-        // Counted since the last time.
+        // Delta temporality: counted since the last export.
         assert_eq!(metric["histogram"]["aggregationTemporality"], json!(1));
         for point in metric["histogram"]["dataPoints"].as_array().unwrap() {
             let number = |value: &Value| value.as_str().unwrap().parse::<u64>().unwrap();
@@ -110,7 +110,7 @@ fn series(listener: &Listener) -> BTreeMap<String, (String, u64, f64)> {
 }
 
 #[test]
-fn figures_match_what_was_used() {
+fn the_figures_match_the_usage() {
     let listener = Listener::new();
     let (stage, run) = staged(Backend::SqliteFile);
     let watched = telemetry(&listener.address, &[]);
@@ -124,14 +124,14 @@ fn figures_match_what_was_used() {
     );
     let of = |what: &str| series[what].clone();
     let token = |count, sum| ("{token}".to_owned(), count, sum);
-    // Three replies say what they used, three do not.
+    // Three replies report their usage, three do not.
     assert_eq!(of(&format!("{tokens} chat scripted a input")), token(3, 600.0));
     assert_eq!(of(&format!("{tokens} chat scripted a output")), token(3, 60.0));
     assert_eq!(of(&format!("{tokens} chat scripted b input")), token(1, 5000.0));
     assert_eq!(of(&format!("{tokens} chat scripted b output")), token(1, 70000.0));
     assert_eq!(of(&format!("{duration} chat scripted a")).1, 6);
     assert_eq!(of(&format!("{duration} chat scripted b")).1, 1);
-    // Those that only call tools say nothing.
+    // Replies that only call tools have no text.
     assert_eq!(of(&format!("{first} chat scripted a")).1, 3);
     assert_eq!(of(&format!("{first} chat scripted b")).1, 1);
     assert_eq!(series.len(), 8, "{series:?}");
@@ -160,7 +160,7 @@ fn tool_content_is_exported_only_if_switched_on() {
     }
 }
 
-/// A wait ends a trace, since it may last for days; who only looks at a run leaves no trace.
+/// A wait ends a trace, because it may last for days. Reading a run creates no trace.
 fn a_run_that_waits_is_exported_in_two_parts(backend: Backend) {
     let script = r#"
 [[steps]]
@@ -173,7 +173,7 @@ text = "Fine."
     let run = stage.start("Choose.");
     let watched = telemetry(&listener.address, &[]);
     assert_eq!(drive(&stage, &watched, run), Outcome::Waiting);
-    // Somebody looks, and there is nothing to do.
+    // The run is executed while there is nothing to do.
     assert_eq!(drive(&stage, &watched, run), Outcome::Waiting);
     let gates = stage.call("gate_list", json!({})).unwrap();
     let gate = &gates["gates"][0]["id"];
@@ -213,7 +213,7 @@ fail = 401
     assert_eq!(drive(&stage, &watched, run), Outcome::Ended(StopReason::Error));
     drop(watched);
     let told = trees(&spans(&listener.sent()));
-    // Its pause is a matter of chance.
+    // The pause is random.
     let told = without_pauses(&told);
     insta::assert_snapshot!("a_model_that_fails", told);
 }
@@ -227,7 +227,7 @@ fn without_pauses(text: &str) -> String {
     text.lines().map(line).collect()
 }
 
-/// The run of a delegation and the run that waits for it, as they were exported.
+/// The run of a delegation and the run that waits for it, as exported.
 fn runs_of(stage: &Stage, run: RunId) -> Vec<Run> {
     let begun = Mutex::new(Vec::new());
     let off = Telemetry::default();
@@ -277,7 +277,7 @@ fn a_delegated_run_is_a_child_of_the_waiting_tool_call() {
     watched.watch(&Live::Delegates { run: waits, delegation });
     thread::scope(|scope| scope.spawn(work).join()).unwrap();
     watched.watch(&returned("c1"));
-    // No run waits for it any more: it has its own trace.
+    // No run waits for it any more, so it has its own trace.
     thread::scope(|scope| scope.spawn(work).join()).unwrap();
     watched.watch(&Live::Leaves { run: waits, outcome: ended });
     drop(watched);
@@ -339,7 +339,7 @@ fn interrupted_spans_are_marked_as_failed() {
     );
 }
 
-/// A hundred runs at once, in a hundred threads, more spans than are sent at once.
+/// A hundred simultaneous runs in a hundred threads, with more spans than one batch.
 #[test]
 fn runs_at_the_same_time_are_kept_apart() {
     let script = r#"

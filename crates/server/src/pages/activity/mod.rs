@@ -1,7 +1,7 @@
-//! What happened in a project: sentences by day, the newest first, with filters.
+//! The activity of a project: sentences by day, newest first, with filters.
 //!
-//! The log is read backwards in pages. A filter that finds little reads only so far, and the reader
-//! goes on from there.
+//! The log is read backwards in pages. A filter that finds little stops after a limited number of
+//! events, and the reader can continue from there.
 
 mod sentence;
 
@@ -22,10 +22,10 @@ const EVENTS: i64 = 100;
 const READS: usize = 12;
 const SENTENCES: usize = 50;
 
-/// So many like entries in a row are folded.
+/// This many similar entries in a row are folded into one.
 const FOLDED: usize = 3;
 
-/// What the reader wants to see.
+/// The filters of the reader.
 #[derive(Debug)]
 struct Wanted<'a> {
     agent: Option<&'a str>,
@@ -41,7 +41,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The sentences of a page, and where the next one begins.
+/// The sentences of a page, and the start of the next page.
 fn read(visit: &Visit, wanted: &Wanted<'_>) -> Result<(Vec<Sentence>, Option<i64>), Error> {
     let mut before = visit.query("before").and_then(|text| text.parse().ok());
     let mut found = Vec::new();
@@ -151,7 +151,7 @@ fn filters(visit: &Visit, wanted: &Wanted<'_>) -> Markup {
     }
 }
 
-/// One sentence, or several that are alike in one line that unfolds.
+/// One sentence, or several similar ones as one line that unfolds.
 fn entry(visit: &Visit, alike: &[Sentence]) -> Markup {
     let Some(first) = alike.first() else { return html! {} };
     if alike.len() < FOLDED {

@@ -1,4 +1,4 @@
-//! An event as a sentence: who, did what, to what. Events that only concern the machinery have none.
+//! An event as a sentence: who did what, and to which thing. Purely internal events have none.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
 use crate::pages::{marks, plans, words};
 
-/// What a sentence is about.
+/// The subject of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Items,
@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-/// Who did what.
+/// A sentence: who did what.
 #[derive(Debug)]
 pub(super) struct Sentence {
     pub(super) seq: i64,
@@ -62,16 +62,16 @@ pub(super) struct Sentence {
     pub(super) icon: Icon,
     pub(super) verb: &'static str,
     pub(super) object: Markup,
-    /// What several of these are called.
+    /// The plural for several similar sentences.
     pub(super) many: &'static str,
     /// A reason, an outcome, an answer.
     pub(super) said: Option<String>,
-    /// The ids and words that a filter may name.
+    /// The ids and names that a filter may search for.
     about: Vec<String>,
 }
 
 impl Sentence {
-    /// Are these two said in one line?
+    /// Can the two be folded into one line?
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.actor == other.actor && self.verb == other.verb && self.many == other.many
     }
@@ -86,7 +86,7 @@ impl Sentence {
     }
 }
 
-/// The parts of a sentence that an event decides.
+/// The parts of a sentence that depend on the event.
 struct Said {
     kind: Kind,
     icon: Icon,
@@ -97,7 +97,7 @@ struct Said {
     about: Vec<String>,
 }
 
-/// What objects are drawn with.
+/// The data for drawing the things that an event names.
 struct Names<'a> {
     visit: &'a Visit,
     names: &'a BTreeMap<String, String>,
@@ -203,7 +203,7 @@ pub(super) fn of(
     })
 }
 
-/// What happens to items.
+/// Events about items.
 fn of_item(with: &Names<'_>, event: &Event) -> Option<Said> {
     Some(match event {
         Event::TodoCreated(e) => {
@@ -264,7 +264,7 @@ fn of_item(with: &Names<'_>, event: &Event) -> Option<Said> {
     })
 }
 
-/// What happens to issues, sessions and runs.
+/// Events about issues, sessions and runs.
 fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
     Some(match event {
         Event::IssueCreated(e) => with.issue("filed", e.issue.number, &e.issue.title, None),
@@ -274,7 +274,7 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
         }
         Event::IssueAssigned(e) => match e.assignment.as_deref() {
             None => with.issue("took", e.number, "from its session", None),
-            // A session, by its id.
+            // The assignee is a session id.
             Some(to) if SessionId::parse(to).is_some() => {
                 with.issue("gave", e.number, "to a session", None)
             }
@@ -317,7 +317,7 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
     })
 }
 
-/// Decisions, delegations, missions, plans, and the store itself.
+/// Events about decisions, delegations, missions, plans, and the store itself.
 fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
     Some(match event {
         Event::GateOpened(e) => {

@@ -1,4 +1,5 @@
-//! Answering: what a card posts becomes an operation, and the next decision gets the focus.
+//! Answering: converts the form of a card to an operation, and moves the focus to the next
+//! decision.
 
 use maud::{Markup, html};
 use punchlist_core::gate::GateState;
@@ -12,17 +13,17 @@ use crate::pages::notice::{self, Notice, Tone};
 use crate::pages::visit::Visit;
 use crate::pages::words;
 
-/// What a refusal needs.
+/// The error if a refusal has no reason.
 pub(crate) const MISSING: &str = "Write what is missing, so that the agent knows what to do.";
 
-/// Answers from Home or an inbox.
+/// Answers a gate on Home or in an inbox.
 pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
     let notice = answer(visit, form)?;
     let anchor = next(visit, form)?;
     Ok(Done::at(&anchor, notice))
 }
 
-/// Where the focus goes: the next gate of the page, or the words that nothing is left.
+/// The id that gets the focus: the next gate on the page, or the text that nothing is left.
 fn next(visit: &Visit, form: &Form) -> Result<String, Error> {
     let projects: Vec<&str> = match visit.is_of_project() {
         true => vec![visit.project()],
@@ -36,7 +37,7 @@ fn next(visit: &Visit, form: &Form) -> Result<String, Error> {
     Ok(later.map_or_else(|| "nothing".to_owned(), |item| item.anchor()))
 }
 
-/// Posts the answer that a card gives.
+/// Posts the answer of a card.
 pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
     let (gate, project) = (form.text("gate"), form.text("project"));
     let give = |operation: &str, input: Value| visit.post_in(project, operation, input);
@@ -134,7 +135,8 @@ fn refuse(visit: &Visit, form: &Form) -> Result<(), Error> {
     visit.post_in(project, "gate_answer", input).map(drop)
 }
 
-/// Somebody else was first: who, what they decided, and what the reader had typed.
+/// The message if somebody else answered first: who, their decision, and the text that the reader
+/// had typed.
 pub(super) fn overtaken(visit: &Visit, refused: &Refused) -> Markup {
     let Refused { form, error } = refused;
     let first = match error {

@@ -1,4 +1,4 @@
-//! One card: what is asked, what is needed to decide, and the buttons.
+//! One card: the question, everything needed to decide, and the buttons.
 
 use maud::{Markup, html};
 use punchlist_core::gate::{GateKind, Purpose};
@@ -11,7 +11,7 @@ use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
 use crate::pages::{markdown, words};
 
-/// The card in full. The first one is the page's decision: its button is the primary one.
+/// The unfolded card. The first card on a page has the primary button.
 pub(super) fn open(visit: &Visit, item: &Item, is_first: bool) -> Markup {
     let class = if is_first { "gate first" } else { "gate" };
     html! {
@@ -22,7 +22,7 @@ pub(super) fn open(visit: &Visit, item: &Item, is_first: bool) -> Markup {
     }
 }
 
-/// Two lines that unfold.
+/// The folded card: two lines that unfold.
 pub(super) fn folded(visit: &Visit, item: &Item) -> Markup {
     let (kind, icon) = item.kind();
     html! {
@@ -86,7 +86,8 @@ fn about(visit: &Visit, item: &Item) -> Markup {
     }
 }
 
-/// Where a card that unfolds leads: its summary is a button, and holds no link.
+/// The place of a folded card, without a link: its summary is a button, and a button cannot contain
+/// links.
 fn place(item: &Item) -> Markup {
     let to = |below: String| words::address(&item.project, &below);
     match &item.matter {
@@ -124,7 +125,7 @@ fn title(item: &Item, is_link: bool) -> Markup {
     }
 }
 
-/// The command that permission is asked for, in one line.
+/// The command that needs permission, on one line.
 fn command(gate: &GateView) -> String {
     let tool = gate.tool.as_deref().unwrap_or(&gate.text);
     let program = gate.definition.as_ref().and_then(|what| what.get("command"));
@@ -154,7 +155,7 @@ fn body(visit: &Visit, item: &Item, is_first: bool, is_open: bool) -> Markup {
     }
 }
 
-/// What every form of a card carries.
+/// The hidden fields of every form of a card.
 pub(super) fn hidden(item: &Item) -> Markup {
     html! {
         input type="hidden" name="gate" value=(item.id());
@@ -163,12 +164,12 @@ pub(super) fn hidden(item: &Item) -> Markup {
     }
 }
 
-/// The class of the button that decides.
+/// The class of the accepting button.
 pub(super) const fn primary(is_first: bool) -> &'static str {
     if is_first { "primary" } else { "" }
 }
 
-/// The bar with the buttons: what decides, what refuses, and what follows from a yes.
+/// The bar with the buttons to accept and refuse, and a text about the effect of accepting.
 pub(super) fn bar(
     visit: &Visit,
     item: &Item,
@@ -201,7 +202,7 @@ pub(super) fn bar(
     }
 }
 
-/// The words of an agent.
+/// A quote of an agent.
 pub(super) fn said(visit: &Visit, by: &str, text: &str) -> Markup {
     html! { div.said { b { (visit.name(by)) ":" } " " (markdown::render(text)) } }
 }

@@ -1,4 +1,4 @@
-//! A form of an agent: one field for each property, and the types kept.
+//! A form of an agent: one field for each property, with its type.
 
 use maud::{Markup, html};
 use punchlist_core::gate::form::{fields, is_required};
@@ -31,7 +31,7 @@ pub(super) fn body(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) 
     }
 }
 
-/// The name of a property among the fields of the page.
+/// The field name of a property on the page.
 fn posted(name: &str) -> String {
     format!("value.{name}")
 }
@@ -82,7 +82,7 @@ fn one(visit: &Visit, key: &str, schema: &Value, name: &str, field: &Value) -> M
     }
 }
 
-/// What was wrong with this field when the form was refused.
+/// The error of this field when the form was refused.
 fn fault_of(visit: &Visit, key: &str, name: &str) -> Option<String> {
     let refused = visit.refused_at(key)?;
     let punchlist_ops::Error::Refused(refusal) = &refused.error else { return None };
@@ -92,8 +92,8 @@ fn fault_of(visit: &Visit, key: &str, name: &str) -> Option<String> {
     fault.map(|fault| format!("This {fault}."))
 }
 
-/// The answer that was typed, by the types of the form. What does not read as its type stays text,
-/// so that the rule of forms says what is wrong with it.
+/// The typed answer, converted to the types of the form. A value that cannot be converted stays
+/// text, so that the rule of forms explains the error.
 pub(super) fn response(form: &Form) -> Value {
     let schema: Value = serde_json::from_str(form.text("schema")).unwrap_or_default();
     let mut response = Map::new();

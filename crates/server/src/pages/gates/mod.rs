@@ -1,7 +1,7 @@
 //! Gate cards: everything that waits for a person, answerable in place.
 //!
-//! `waiting` collects it, `list` draws the cards, oldest first; `card` draws one by its kind; `act`
-//! answers. The same cards are on Home, in the inbox and on the issue.
+//! `waiting` collects them, `list` draws the cards, oldest first; `card` draws one by its kind;
+//! `act` answers. Home, the inbox and the issue page use the same cards.
 
 mod act;
 mod card;
@@ -26,10 +26,10 @@ use super::visit::Visit;
 pub(crate) use act::{MISSING, act, answer};
 pub(crate) use card::plain;
 
-/// How many of one project are listed.
+/// How many items of one project are listed.
 const LISTED_MAX: i64 = 50;
 
-/// Something that waits.
+/// Something that waits for a person.
 #[derive(Debug)]
 pub(crate) enum Matter {
     Gate(Box<GateView>),
@@ -37,7 +37,7 @@ pub(crate) enum Matter {
     Proposal(Box<ProposalView>),
 }
 
-/// Something that waits, and where.
+/// Something that waits, and its place.
 #[derive(Debug)]
 pub(crate) struct Item {
     pub(crate) project: String,
@@ -67,7 +67,7 @@ impl Item {
         }
     }
 
-    /// The kind in a word, with its drawing.
+    /// The kind in a word, with its icon.
     pub(crate) fn kind(&self) -> (&'static str, Icon) {
         match &self.matter {
             Matter::Gate(gate) => match (gate.kind, gate.purpose) {
@@ -83,7 +83,7 @@ impl Item {
         }
     }
 
-    /// May it be open although it is not the oldest? Only where little is to be read.
+    /// May it be unfolded although it is not the oldest? Only if it is short.
     fn is_short(&self) -> bool {
         match &self.matter {
             Matter::Gate(gate) => matches!(gate.kind, GateKind::Ask | GateKind::Permission),
@@ -92,11 +92,11 @@ impl Item {
     }
 }
 
-/// What waits, the oldest first.
+/// Everything that waits, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     pub(crate) items: Vec<Item>,
-    /// There is more than is listed.
+    /// Are there more than are listed?
     pub(crate) has_more: bool,
     total: i64,
 }
@@ -107,7 +107,7 @@ impl Waiting {
     }
 }
 
-/// Collects what waits in some projects.
+/// Collects what waits in these projects.
 pub(crate) fn waiting(visit: &Visit, projects: &[&str]) -> Result<Waiting, Error> {
     let mut waiting = Waiting::default();
     for project in projects {
@@ -181,7 +181,7 @@ pub(crate) fn of_session(visit: &Visit, session: &str) -> Result<Waiting, Error>
     Ok(Waiting { items, has_more: found.next_cursor.is_some(), total })
 }
 
-/// Claims that wait for their reviewer, as far as a page has found them itself.
+/// Claims that wait for their reviewer, which the page has already loaded.
 pub(crate) fn of_reviews(visit: &Visit, reviews: Vec<ReviewView>) -> Waiting {
     let item =
         |one| Item { project: visit.project().to_owned(), matter: Matter::Review(Box::new(one)) };
@@ -191,7 +191,7 @@ pub(crate) fn of_reviews(visit: &Visit, reviews: Vec<ReviewView>) -> Waiting {
     Waiting { items, has_more: false, total }
 }
 
-/// The cards. The oldest is open, and so are short ones; the others are two lines that unfold.
+/// The cards. The oldest and the short ones are unfolded; the others are two lines that unfold.
 pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
     html! {
         div.gates id="gates" data-rows="end" {
@@ -215,13 +215,13 @@ pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
     }
 }
 
-/// Is the reader in the middle of this one?
+/// Is the reader answering this one?
 fn is_in_use(visit: &Visit, item: &Item) -> bool {
     visit.refused().is_some_and(|refused| refused.form.text("gate") == item.id())
         || ["refuse", "always"].iter().any(|key| visit.is_open(&format!("{key}-{}", item.id())))
 }
 
-/// Somebody else was first: the card has gone, and what was typed is shown beside the reason.
+/// Somebody else answered first: the card is gone, and the typed text is shown with the reason.
 fn lost(visit: &Visit, waiting: &Waiting) -> Markup {
     let refused = visit.refused().filter(|refused| {
         let gate = refused.form.text("gate");

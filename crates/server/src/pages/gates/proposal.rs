@@ -1,4 +1,5 @@
-//! A worker's proposal for a checklist: the items, editable, and what is on the list already.
+//! A worker's proposal for a checklist: the proposed items, editable, and the items already on the
+//! list.
 
 use maud::{Markup, html};
 use punchlist_core::TodoKind;
@@ -94,7 +95,7 @@ pub(super) fn body(visit: &Visit, item: &Item, proposal: &ProposalView, is_first
     }
 }
 
-/// The input of `proposal_decide` for a yes: as proposed, or as it was changed.
+/// The input of `proposal_decide` for an acceptance: as proposed, or as edited.
 pub(super) fn accepted(form: &Form) -> Value {
     let is_changed = |name: &str| {
         let before = form.text(&format!("{name}_before")).trim().to_owned();

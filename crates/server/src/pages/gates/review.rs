@@ -19,7 +19,7 @@ pub(super) fn body(
 ) -> Markup {
     let key = format!("answer-{}", item.id());
     let input = todo_show::Input { todo_id: review.todo_id.as_str().into() };
-    // Looked up where it is read at once; a folded card says what the claim says.
+    // Loaded only if the card is unfolded; a folded card shows only the claim.
     let shown = is_open.then(|| visit.run_in::<TodoShow>(&item.project, input).ok()).flatten();
     html! {
         div.gate-body {

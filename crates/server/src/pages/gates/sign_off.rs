@@ -1,4 +1,4 @@
-//! A sign-off: the criteria with their claims and evidence, the change, and what is still open below.
+//! A sign-off: the criteria with their claims and evidence, the commits, and the open children.
 
 use maud::{Markup, html};
 use punchlist_core::evidence::EvidenceKind;
@@ -14,10 +14,10 @@ use crate::pages::forms;
 use crate::pages::visit::Visit;
 use crate::pages::{marks, parts, words};
 
-/// How many runs are added up.
+/// How many runs are summed up.
 const RUNS_MAX: i64 = 100;
 
-/// Has anybody claimed it?
+/// Is it unclaimed?
 fn is_unclaimed(item: &ItemView) -> bool {
     item.claim.is_none() && matches!(item.status, ItemStatus::Pending | ItemStatus::InProgress)
 }
@@ -90,7 +90,7 @@ pub(super) fn body(
     }
 }
 
-/// Which criteria are to be open again.
+/// The choice of criteria to reopen.
 fn reopen(visit: &Visit, item: &Item, claimed: &[&ItemView]) -> Markup {
     let key = format!("refuse-{}", item.id());
     html! {
@@ -110,7 +110,7 @@ fn reopen(visit: &Visit, item: &Item, claimed: &[&ItemView]) -> Markup {
     }
 }
 
-/// A criterion with what is known about it.
+/// A criterion with its claim and evidence.
 pub(crate) fn criterion(visit: &Visit, item: &ItemView) -> Markup {
     let state = marks::of_item(item, true, None);
     html! {

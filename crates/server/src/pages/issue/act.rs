@@ -1,4 +1,4 @@
-//! What the forms of an issue do: one operation each.
+//! The actions of an issue's forms: one operation each.
 
 use punchlist_core::IssueStatus;
 use punchlist_ops::Error;
@@ -47,13 +47,13 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
     }
 }
 
-/// A gate of the issue; the next thing on the page is its head.
+/// Answers a gate of the issue. Afterwards the head of the page gets the focus.
 fn answer(visit: &Visit, form: &Form) -> Result<Done, Error> {
     let notice = gates::answer(visit, form)?;
     Ok(Done::at("top", notice))
 }
 
-/// A date becomes the moment it begins; anything else is judged as it is.
+/// A date becomes the start of that day; the operation checks any other text.
 fn day(text: &str) -> String {
     let is_date =
         text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
@@ -94,7 +94,7 @@ fn transition(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
     let status = form.text("status");
     let mut input = json!({ "number": number, "status": status, "reason": form.given("reason") });
     if form.action() == "close" {
-        // What is unmet and open was listed beside the button.
+        // The unmet criteria and open children were listed next to the button.
         input["confirm"] = true.into();
     }
     visit.post("issue_transition", input)?;
@@ -130,14 +130,14 @@ fn link(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
 fn add(visit: &Visit, number: i64, form: &Form, kind: &str) -> Result<Done, Error> {
     let content =
         form.given("content").ok_or_else(|| missing(&format!("Write the {kind} first.")))?;
-    // A text that begins like a heading is a text here.
+    // A text that begins like a heading is not treated as one here.
     let input = json!({ "action": "add", "items": [content], "kind": kind });
     visit.post_on(number, "todo", input)?;
     let key = if kind == "step" { "add-step" } else { "add-criterion" };
     Ok(Done::at(key, Notice::done("Added.")))
 }
 
-/// An item of the issue.
+/// Finds an item of the issue, and whether it is a criterion.
 fn item(visit: &Visit, number: i64, id: &str) -> Result<(ItemView, bool), Error> {
     let shown = visit.run::<IssueShow>(issue_show::Input { number })?;
     let criterion = shown.criteria.into_iter().find(|item| item.id == id).map(|item| (item, true));
@@ -149,7 +149,7 @@ fn item(visit: &Visit, number: i64, id: &str) -> Result<(ItemView, bool), Error>
     })
 }
 
-/// A button of a row.
+/// An action of a row's button.
 fn on_row(
     visit: &Visit,
     number: i64,
@@ -202,7 +202,7 @@ fn on_row(
     Ok(Done::at(&format!("item-{id}"), notice))
 }
 
-/// Takes an item off the list; a criterion stays visible as abandoned.
+/// Removes an item from the list; a criterion stays visible as abandoned.
 fn drop_item(visit: &Visit, number: i64, id: &str, reason: Option<&str>) -> Result<Notice, Error> {
     let (item, is_criterion) = item(visit, number, id)?;
     let content = item.content;
@@ -220,7 +220,7 @@ fn drop_item(visit: &Visit, number: i64, id: &str, reason: Option<&str>) -> Resu
     Ok(Notice::done("Dropped.").undo(again, &[("content", &content)]))
 }
 
-/// A little form of a row.
+/// An action of a row's small form.
 fn on_item(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
     let id = form.text("id");
     let notice = match form.action() {

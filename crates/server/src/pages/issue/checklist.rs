@@ -1,4 +1,4 @@
-//! Criteria and steps: one row each, with the buttons where a decision is open and a menu for the rest.
+//! Criteria and steps: one row each, with buttons for open decisions and a menu for the rest.
 
 use maud::{Markup, html};
 use punchlist_ops::operations::issue_show::Output;
@@ -13,10 +13,10 @@ use crate::pages::parts::{self, Segment};
 use crate::pages::visit::Visit;
 use crate::pages::words;
 
-/// More steps than this are shown on request.
+/// The number of steps shown; more are shown on request.
 const SHOWN: usize = 300;
 
-/// The form that the buttons of all rows belong to: a list of 2,000 rows has one.
+/// The form of the buttons of all rows. There is only one, because a list may have 2,000 rows.
 pub(super) const LIST: &str = "list";
 
 pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
@@ -68,7 +68,7 @@ pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
     let held = steps.iter().filter(|item| item.hold.is_some() && !is_closed(item)).count();
     let segments: Vec<Segment> = steps.iter().map(|item| Segment::of(item, false)).collect();
     let all = steps.len() <= SHOWN || visit.query("all").is_some();
-    // What is open is worked on; of what is closed the last ones are enough.
+    // Show all open steps; of the closed ones, the last are enough.
     let hidden = if all { 0 } else { closed.min(steps.len() - SHOWN) };
     let mut skipped = 0;
     let mut rest: Vec<(usize, &ItemView)> = steps
@@ -119,7 +119,7 @@ pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
     }
 }
 
-/// The field at the end of a list.
+/// The field that adds an item at the end of a list.
 fn adder(visit: &Visit, key: &str, action: &str, label: &str) -> Markup {
     html! {
         li.adder {
@@ -133,7 +133,7 @@ fn adder(visit: &Visit, key: &str, action: &str, label: &str) -> Markup {
     }
 }
 
-/// The rows before and after, for moving.
+/// The neighbouring rows, for moving.
 pub(super) type Near<'a> = (Option<&'a ItemView>, Option<&'a ItemView>, Option<&'a ItemView>);
 
 fn near(items: &[ItemView], n: usize) -> Near<'_> {
@@ -171,7 +171,7 @@ fn row(visit: &Visit, item: &ItemView, is_criterion: bool, near: Near<'_>) -> Ma
     }
 }
 
-/// The mark; of an open step it is the button that completes it.
+/// The mark. For an open step it is the button that completes it.
 fn mark(item: &ItemView, is_criterion: bool, state: &State, is_open: bool) -> Markup {
     html! {
         @if is_open && !is_criterion {
@@ -205,7 +205,7 @@ fn below(visit: &Visit, item: &ItemView, is_criterion: bool) -> Markup {
     }
 }
 
-/// Is it a criterion that an agent suggested, and nobody decided on?
+/// Is it a criterion that an agent proposed and nobody has decided on?
 fn is_proposed(item: &ItemView, is_criterion: bool) -> bool {
     is_criterion
         && item.ratified_at.is_none()
@@ -213,7 +213,7 @@ fn is_proposed(item: &ItemView, is_criterion: bool) -> bool {
         && item.status == ItemStatus::Pending
 }
 
-/// The buttons where a decision is open.
+/// The buttons for an open decision.
 fn decisions(visit: &Visit, item: &ItemView, is_criterion: bool) -> Markup {
     let button = |label: &str, action: &str| {
         html! {

@@ -1,4 +1,4 @@
-//! The checklist as markdown. A stale edit shows both versions, and loses neither.
+//! The checklist as markdown. A stale edit shows both versions and loses neither.
 
 use maud::{Markup, html};
 use punchlist_core::Refusal;
@@ -12,14 +12,15 @@ use crate::pages::visit::Visit;
 
 pub(super) const KEY: &str = "edit";
 
-/// How tall the field is.
+/// The height of the field, in lines.
 fn lines(text: &str) -> u8 {
     u8::try_from(text.lines().count().clamp(10, 30) + 2).unwrap_or(32)
 }
 
 pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
     let refused = visit.refused_at(KEY);
-    // Somebody else changed it meanwhile: what it is now, and on what a second try would build.
+    // Somebody else changed it meanwhile: shows the current version, which a second attempt builds
+    // on.
     let stale = refused.and_then(|refused| match &refused.error {
         Error::Refused(refusal) => match refusal.as_ref() {
             Refusal::StaleRevision { checklist, revision, .. } => Some((checklist, *revision)),

@@ -1,4 +1,4 @@
-//! The head of an issue: its title and status, the buttons of the page, and what they unfold.
+//! The head of an issue: its title and status, the page's buttons, and the forms they unfold.
 
 use maud::{Markup, html};
 use punchlist_core::issue::ways;
@@ -73,7 +73,7 @@ pub(super) fn draw(visit: &Visit, shown: &Output, actions: &Markup) -> Markup {
     })
 }
 
-/// What the buttons of the head unfold.
+/// The forms that the buttons of the head unfold.
 pub(super) fn opened(visit: &Visit, shown: &Output) -> Markup {
     html! {
         (visit.notice_at("top"))
@@ -173,7 +173,7 @@ fn defer(visit: &Visit, issue: &IssueView) -> Markup {
     }
 }
 
-/// Closing: what is not met and what is open below it come first.
+/// The form for closing: shows unmet criteria and open children first.
 fn close(visit: &Visit, shown: &Output, end: IssueStatus) -> Markup {
     let key = format!("close-{}", end.name());
     let is_unmet =

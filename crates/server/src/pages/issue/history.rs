@@ -1,4 +1,4 @@
-//! What happened to an issue: comments, notes of the system, sign-offs; and the field for a comment.
+//! The history of an issue: comments, system notes, sign-offs; and the field for a comment.
 
 use maud::{Markup, html};
 use punchlist_core::Time;
@@ -11,10 +11,10 @@ use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
 use crate::pages::{markdown, marks, words};
 
-/// The key of the comment's form.
+/// The key of the comment form.
 pub(super) const COMMENT: &str = "comment";
 
-/// How much is shown without asking.
+/// How many entries are shown by default.
 const SHOWN: usize = 50;
 
 enum Entry<'a> {

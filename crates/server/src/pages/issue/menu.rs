@@ -1,4 +1,4 @@
-//! The menu of a row: move, hold, defer, note, drop; and the little forms it unfolds.
+//! The menu of a row: move, hold, defer, note, drop; and the small forms it unfolds.
 
 use maud::{Markup, html};
 use punchlist_core::todo::HoldKind;
@@ -53,7 +53,7 @@ pub(super) fn draw(visit: &Visit, item: &ItemView, is_criterion: bool, near: Nea
     }
 }
 
-/// The form that a row was asked to unfold.
+/// The form that is unfolded for a row.
 pub(super) fn opened(visit: &Visit, item: &ItemView, is_criterion: bool) -> Markup {
     let key = |name: &str| format!("{name}-{}", item.id);
     let anchor = format!("item-{}", item.id);

@@ -1,4 +1,4 @@
-//! One issue: what waits about it, its criteria and steps, its history, and everything beside it.
+//! One issue: its open decisions, its criteria and steps, its history, and the sidebar.
 
 mod act;
 mod checklist;
@@ -21,7 +21,7 @@ use super::visit::Visit;
 
 pub(crate) use act::act;
 
-/// The number in the path.
+/// The issue number in the path.
 fn number(visit: &Visit) -> Result<i64, Error> {
     let text = visit.part("number");
     let number = text.parse().ok().filter(|number| *number > 0);

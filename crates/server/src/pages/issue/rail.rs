@@ -1,4 +1,4 @@
-//! Beside an issue: its sessions, its links, the change, and what else is known of it.
+//! The sidebar of an issue: its sessions, its links, its commits, and further facts.
 
 use maud::{Markup, html};
 use punchlist_core::evidence::EvidenceKind;
@@ -111,7 +111,7 @@ fn links(visit: &Visit, shown: &Output) -> Markup {
     }
 }
 
-/// The commits that claims name.
+/// The commits that claims cite.
 fn change(shown: &Output) -> Markup {
     let items = shown.criteria.iter().chain(&shown.steps);
     let claims = items.filter_map(|item: &ItemView| item.claim.as_ref());

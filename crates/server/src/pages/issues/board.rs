@@ -1,4 +1,4 @@
-//! The issues as a board: one column for each status, and a menu that moves a card.
+//! The issues as a board: one column for each status, and a menu to move a card.
 
 use maud::{Markup, html};
 use punchlist_core::issue::ways;
@@ -28,7 +28,7 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
         }
         let mut page = found(visit, filter, Some(status), CARDS)?;
         page.issues.retain(|issue| !filter.is_waiting || waits.contains_key(&issue.number));
-        // Cards that wait for the reader come first, and stay in their order otherwise.
+        // Cards that wait for the reader come first; otherwise the order stays the same.
         page.issues.sort_by_key(|issue| !waits.contains_key(&issue.number));
         columns.push((status, page));
     }
@@ -89,7 +89,7 @@ fn card(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
     }
 }
 
-/// The menu that moves a card. Closing is done on the issue, where unmet criteria are shown first.
+/// The menu to move a card. Closing is done on the issue page, which shows unmet criteria first.
 fn mover(visit: &Visit, issue: &IssueView) -> Markup {
     let ways = ways(Role::Operator, issue.status);
     let key = format!("move-{}", issue.number);

@@ -1,4 +1,5 @@
-//! The filters of the issues, as an address: each is a link or a field that asks for the page again.
+//! The filters of the issues, as a part of the address: each is a link or a field that reloads the
+//! page.
 
 use maud::{Markup, html};
 use punchlist_core::IssueStatus;
@@ -19,7 +20,7 @@ pub(super) struct Filter {
     pub(super) text: Option<Title>,
     pub(super) label: Option<Title>,
     pub(super) assignee: Option<Title>,
-    /// Only those that wait for the reader.
+    /// Only issues that wait for the reader.
     pub(super) is_waiting: bool,
 }
 
@@ -48,7 +49,7 @@ impl Filter {
         })
     }
 
-    /// Does anything narrow the list?
+    /// Is any filter set?
     pub(super) const fn is_narrow(&self) -> bool {
         self.text.is_some() || self.label.is_some() || self.assignee.is_some()
     }
@@ -96,7 +97,7 @@ pub(super) fn draw(visit: &Visit, is_board: bool, waiting: usize) -> Markup {
     }
 }
 
-/// A filter that is a word.
+/// A filter with a text value.
 fn text_filter(visit: &Visit, name: &str, label: &str) -> Markup {
     let value = visit.query(name);
     let id = format!("filter-{name}");

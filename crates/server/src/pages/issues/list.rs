@@ -1,4 +1,4 @@
-//! The issues as a list: what waits for the reader, then by status.
+//! The issues as a list: those that wait for the reader, then by status.
 
 use maud::{Markup, html};
 use punchlist_core::IssueStatus;
@@ -12,11 +12,11 @@ use crate::pages::gates::Matter;
 use crate::pages::visit::Visit;
 use crate::pages::{marks, parts, words};
 
-/// How many of a status are listed, and how many where one status is asked for.
+/// How many issues of each status are listed, and how many if one status is selected.
 const LISTED: i64 = 30;
 const LISTED_ALONE: i64 = 100;
 
-/// The open ones, in the order of the page.
+/// The open statuses, in the order of the page.
 const OPEN: [IssueStatus; 3] = [IssueStatus::InProgress, IssueStatus::Triaged, IssueStatus::Open];
 
 pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Markup, Error> {
@@ -32,7 +32,7 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
         groups.push((status, others, page.next_cursor.is_some()));
         next = page.next_cursor;
     }
-    // What waits longest comes first, as in the inbox.
+    // The longest wait comes first, as in the inbox.
     mine.sort_by_key(|issue| {
         waits.get(&issue.number).and_then(|all| all.first()).map(crate::pages::gates::Item::since)
     });
@@ -74,13 +74,13 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
     })
 }
 
-/// How many there are in a status, without those that are listed above.
+/// The number of issues in a status, without those listed above.
 fn count(visit: &Visit, status: IssueStatus, mine: &[IssueView]) -> usize {
     let above = mine.iter().filter(|issue| issue.status == status).count();
     usize::try_from(issues_in(visit, status)).unwrap_or(0).saturating_sub(above)
 }
 
-/// Issues that wait but are too old to be among those that were read.
+/// Issues that wait but are too old to be among those loaded.
 fn far(visit: &Visit, filter: &Filter, waits: &Waits, mine: &[IssueView]) -> Markup {
     let is_shown = filter.status.is_none() && !filter.is_narrow();
     let others = waits

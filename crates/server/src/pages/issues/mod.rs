@@ -1,4 +1,4 @@
-//! The issues of a project, as a list or as a board, with their filters and the way to a new one.
+//! The issues of a project, as a list or a board, with filters and a form for a new one.
 
 mod board;
 mod filters;
@@ -23,7 +23,7 @@ use super::marks;
 use super::notice::Notice;
 use super::visit::Visit;
 
-/// What waits, by the number of its issue.
+/// The open decisions, by issue number.
 type Waits = BTreeMap<i64, Vec<Item>>;
 
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
@@ -83,7 +83,7 @@ fn waits(visit: &Visit) -> Result<Waits, Error> {
     Ok(waits)
 }
 
-/// One page of issues.
+/// Loads one page of issues.
 fn found(
     visit: &Visit,
     filter: &filters::Filter,
@@ -102,12 +102,12 @@ fn found(
     })
 }
 
-/// A text of a filter, if it is one.
+/// The text of a filter, if it is valid.
 fn title(text: Option<&str>) -> Option<Title> {
     text.and_then(|text| Title::new(text).ok())
 }
 
-/// What waits about an issue: its kind, with a drawing.
+/// The open decisions of an issue: their kind, with an icon.
 fn waiting_words(waits: &Waits, number: i64) -> Markup {
     html! {
         @for item in waits.get(&number).into_iter().flatten() {
@@ -117,7 +117,7 @@ fn waiting_words(waits: &Waits, number: i64) -> Markup {
     }
 }
 
-/// Who works on it: the person, or the agent.
+/// The person or agent that works on it.
 fn who(visit: &Visit, issue: &IssueView) -> String {
     let by = issue.assignee.as_deref().or(issue.worker.as_deref());
     by.or(issue.assignment.as_deref()).map(|by| visit.name(by)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! A new issue, written on the page.
+//! The form for a new issue.
 
 use maud::{Markup, html};
 use punchlist_core::Refusal;
@@ -39,7 +39,7 @@ pub(super) fn draw(visit: &Visit) -> Markup {
     }
 }
 
-/// Was it refused because an open issue looks the same?
+/// Was it refused because it looks like an open issue?
 fn twins(visit: &Visit) -> bool {
     let refused = visit.refused_at(KEY).map(|refused| &refused.error);
     matches!(refused, Some(Error::Refused(refusal)) if matches!(**refusal, Refusal::LookAlike { .. }))

@@ -1,4 +1,4 @@
-//! What the forms of a mission do: one operation each.
+//! The actions of a mission's forms: one operation each.
 
 use punchlist_ops::Error;
 use serde_json::json;
@@ -23,7 +23,7 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
         }
         "accept" | "return" if form.given("gate").is_some() => {
             let notice = gates::answer(visit, form)?;
-            // The next claim gets the focus, or the heading that says there is none.
+            // The next claim gets the focus, or the heading if there is none.
             let left = status(visit)?.review_queue;
             let next = left.iter().filter(|todo| todo.id != form.text("gate"));
             let oldest = next.min_by_key(|todo| todo.claim.as_ref().map(|claim| claim.at));

@@ -1,4 +1,4 @@
-//! One metric of a pillar: its figure, its verdict, its trend and its chart.
+//! One metric of a pillar: its value, its verdict, its trend and its chart.
 
 use maud::{Markup, html};
 use punchlist_core::Time;
@@ -32,7 +32,7 @@ pub(super) struct Measured {
     last_error: Option<String>,
 }
 
-/// How bad a verdict is: the worst comes first.
+/// How bad a verdict is. The worst is listed first.
 pub(super) const fn rank(status: MetricStatus) -> u8 {
     match status {
         MetricStatus::OffTarget => 0,
@@ -42,7 +42,7 @@ pub(super) const fn rank(status: MetricStatus) -> u8 {
     }
 }
 
-/// The metrics of a pillar, the worst first.
+/// The metrics of a pillar, worst first.
 pub(super) fn all(
     visit: &Visit,
     mission: &str,
@@ -77,7 +77,7 @@ pub(super) fn verdict(status: MetricStatus) -> State {
     }
 }
 
-/// A figure with its unit: "72 s", "61 %", "yes".
+/// A value with its unit: "72 s", "61 %", "yes".
 fn figure(metric: &MetricView, value: f64) -> String {
     let unit = metric.unit.as_deref().filter(|unit| !unit.is_empty());
     match (metric.kind, unit) {
@@ -89,7 +89,7 @@ fn figure(metric: &MetricView, value: f64) -> String {
     }
 }
 
-/// Whole numbers in groups, others with as many places as say something.
+/// Whole numbers with thousands separators, others with the significant decimals.
 fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return words::grouped(value as i64);
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_as_short_as_they_may_be() {
+    fn numbers_are_shown_in_short_form() {
         assert_eq!(number(72.0), "72");
         assert_eq!(number(6.4), "6.4");
         assert_eq!(number(0.125), "0.12");

@@ -1,4 +1,4 @@
-//! One mission: how full it is, what waits for review, and each pillar with its metrics and todos.
+//! One mission: its capacity, its claims for review, and each pillar with its metrics and todos.
 
 mod act;
 mod metric;
@@ -142,7 +142,7 @@ fn gauges(visit: &Visit, shown: &Output) -> Markup {
     }
 }
 
-/// What waits for the lead; the operator may decide in its place.
+/// Claims that wait for the lead. The operator may decide instead.
 fn review(visit: &Visit, shown: &Output) -> Markup {
     let reviews: Vec<ReviewView> =
         shown.review_queue.iter().filter_map(|todo| review_of(shown, todo)).collect();

@@ -1,4 +1,4 @@
-//! One pillar: its charts, its active todos, and its backlog folded.
+//! One pillar: its charts, its active todos, and its backlog, which is folded.
 
 use maud::{Markup, html};
 use punchlist_core::Status;
@@ -11,7 +11,7 @@ use crate::pages::items::{self, Facts};
 use crate::pages::visit::Visit;
 use crate::pages::{forms, missions, parts, words};
 
-/// How many active todos are shown at once, and how many of the backlog.
+/// How many active todos and how many of the backlog are shown.
 const ACTIVE: usize = 8;
 const BACKLOG: usize = 50;
 

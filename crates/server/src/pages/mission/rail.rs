@@ -1,4 +1,5 @@
-//! Beside a mission: its pillars, strategies, what owners recommend, and its last cycles.
+//! The sidebar of a mission: its pillars, strategies, the recommendations of owners, and the last
+//! cycles.
 
 use maud::{Markup, html};
 use punchlist_core::metric::MetricStatus;
@@ -47,7 +48,7 @@ fn pillars(visit: &Visit, shown: &Output) -> Markup {
     }
 }
 
-/// *Pause* or *Resume* of one pillar.
+/// The *Pause* or *Resume* button of one pillar.
 fn toggle(visit: &Visit, shown: &Output, slug: &str, status: Standing) -> Markup {
     let (action, label) = match status {
         Standing::Active => ("pause", "Pause"),
@@ -119,7 +120,7 @@ fn recommendations(visit: &Visit, shown: &Output) -> Markup {
     }
 }
 
-/// What is wished for, as an order.
+/// A recommendation as an instruction.
 fn wish(one: &Recommendation) -> String {
     match one.action.as_str() {
         "start" => "Start".to_owned(),

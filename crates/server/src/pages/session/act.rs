@@ -1,4 +1,4 @@
-//! What the forms of a session and of a run do: one operation each.
+//! The actions of a session's and a run's forms: one operation each.
 
 use punchlist_ops::Error;
 use punchlist_ops::operations::session_show::{self, SessionShow};
@@ -40,7 +40,7 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
     }
 }
 
-/// S-27: ends the run that is open; where there is none, the session.
+/// S-27: ends the open run; if there is none, the session.
 fn stop(visit: &Visit, id: &str) -> Result<Done, Error> {
     let input = session_show::Input { session: maybe(Some(id)) };
     let session = visit.run::<SessionShow>(input)?.session;

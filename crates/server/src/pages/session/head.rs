@@ -1,4 +1,4 @@
-//! The head of a session: who works on what, and the buttons that pause, resume and stop it.
+//! The head of a session: the agent and its work, and the buttons to pause, resume and stop it.
 
 use maud::{Markup, html};
 use punchlist_core::IssueStatus;
@@ -15,14 +15,14 @@ use crate::pages::items::Step;
 use crate::pages::visit::Visit;
 use crate::pages::{marks, words};
 
-/// The key of the form that asks before it stops.
+/// The key of the form that confirms a stop.
 pub(super) const STOP: &str = "stop";
 
-/// What the head is about.
+/// The session and runs that the head shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At<'a> {
     pub(super) session: &'a SessionView,
-    /// The newest first.
+    /// Newest first.
     pub(super) runs: &'a [RunView],
     pub(super) steps: &'a [Step],
     pub(super) issue: Option<&'a (String, IssueStatus)>,
@@ -105,7 +105,7 @@ fn state(visit: &Visit, at: &At<'_>) -> Markup {
     }
 }
 
-/// How a run ended: only one that left nothing has a tick.
+/// How a run ended. Only a run that left nothing open gets a tick.
 pub(super) fn ended(run: &RunView) -> Markup {
     match run.stop_reason {
         Some(reason) if reason.is_drained() => marks::completed(),
@@ -114,7 +114,7 @@ pub(super) fn ended(run: &RunView) -> Markup {
     }
 }
 
-/// What a run does now.
+/// The current activity of a run.
 pub(super) fn on_run(visit: &Visit, run: &RunView, item: Option<&str>) -> Markup {
     let since = punchlist_core::Time::parse(&run.created_at);
     html! {
@@ -145,7 +145,7 @@ pub(super) fn on_run(visit: &Visit, run: &RunView, item: Option<&str>) -> Markup
     }
 }
 
-/// What the buttons of the head unfold, and what they did.
+/// The forms that the buttons of the head unfold, and the notices about them.
 pub(super) fn opened(visit: &Visit, at: &At<'_>) -> Markup {
     let open_run = at.open_run();
     html! {
@@ -160,7 +160,7 @@ pub(super) fn opened(visit: &Visit, at: &At<'_>) -> Markup {
     }
 }
 
-/// *Stop* asks in place.
+/// The confirmation of *Stop*, shown in place.
 pub(super) fn confirm(visit: &Visit, then: &str) -> Markup {
     html! {
         section.card.padded.confirm {

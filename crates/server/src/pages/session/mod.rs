@@ -1,6 +1,6 @@
-//! One session, and one run: who works on what, the conversation, and what it has used.
+//! One session or one run: the agent and its work, the conversation, and the usage.
 //!
-//! A run is one execution of a session's agent; its page is the same for that part of the chat.
+//! A run is one execution of a session's agent. Its page shows the same for its part of the chat.
 
 mod act;
 mod head;
@@ -33,23 +33,23 @@ use super::words;
 pub(crate) use act::{act, act_on_run};
 pub(crate) use run::show as show_run;
 
-/// The key of the message's form.
+/// The key of the message form.
 const POST: &str = "post";
 
-/// How many runs of a session are looked at.
+/// How many runs of a session are loaded.
 const RUNS: i64 = 20;
 
 /// A part of a chat, oldest first.
 #[derive(Debug)]
 struct Page {
     messages: Vec<MessageView>,
-    /// There are earlier messages.
+    /// Are there earlier messages?
     has_earlier: bool,
-    /// It ends with the last message of the chat.
+    /// Does it end with the last message of the chat?
     is_newest: bool,
 }
 
-/// The newest messages of a chat, or those before the one that the address names.
+/// The newest messages of a chat, or those before the message named in the address.
 fn page(visit: &Visit, conversation: &str) -> Result<Page, Error> {
     let before = visit.query("before");
     let input = conversation_show::Input {
@@ -110,7 +110,7 @@ fn steps(
         if !steps.is_empty() {
             return Ok((steps, Some(status)));
         }
-        // The lists of a run have the criteria too, which are the operator's.
+        // The lists of a run also contain criteria, which belong to the operator.
         let mut steps = of_run(visit, runs)?;
         steps.retain(|step| shown.criteria.iter().all(|item| item.id != step.id));
         return Ok((steps, Some(status)));
@@ -204,7 +204,7 @@ fn stop_sentence(run: &RunView) -> String {
     }
 }
 
-/// The field at the end of the conversation.
+/// The message field at the end of the conversation.
 fn post(visit: &Visit, agent: &str, is_ended: bool) -> Markup {
     let label = format!("Message to {agent}");
     let hint = match is_ended {

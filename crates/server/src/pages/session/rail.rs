@@ -1,4 +1,4 @@
-//! Beside a conversation: how it continues by itself, what it cost, and its runs.
+//! The sidebar of a conversation: its automatic continuation, its cost, and its runs.
 
 use maud::{Markup, html};
 use punchlist_core::Time;
@@ -8,7 +8,7 @@ use punchlist_ops::views::run::RunView;
 use crate::pages::visit::Visit;
 use crate::pages::{marks, parts, words};
 
-/// S-26: whether it continues by itself, how often it may, and how often it did.
+/// S-26: whether it continues automatically, the limit, and the number of continuations.
 pub(super) fn continuation(runs: &[RunView]) -> Markup {
     let Some(run) = runs.first() else { return html! {} };
     let percent = run.context_percent;
@@ -73,7 +73,7 @@ pub(super) fn cost(runs: &[RunView]) -> Markup {
     }
 }
 
-/// The runs of a session, the newest first.
+/// The runs of a session, newest first.
 pub(super) fn runs(visit: &Visit, runs: &[RunView]) -> Markup {
     html! {
         @if runs.len() > 1 {

@@ -1,4 +1,4 @@
-//! One run: why it stopped, or what it does, and its part of the conversation.
+//! One run: its activity or why it stopped, and its part of the conversation.
 
 use maud::html;
 use punchlist_core::Time;
@@ -21,7 +21,7 @@ use crate::pages::notice::{self, Tone};
 use crate::pages::visit::Visit;
 use crate::pages::{marks, words};
 
-/// The messages of a run, from the one that began it; and whether there are later ones.
+/// The messages of a run, starting with the one that began it; and whether there are later ones.
 fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Error> {
     let ask = |after: Option<&str>, before: Option<&str>, newest: bool, limit: i64| {
         visit.run::<ConversationShow>(conversation_show::Input {
@@ -38,7 +38,7 @@ fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Er
     if has_more {
         found.pop();
     }
-    // The message that began it is the one before the first.
+    // The message that began the run is the one before its first.
     let first = found.first().map(|message| message.id.clone());
     if visit.query("after").is_none() {
         let turn = ask(None, first.as_deref(), true, 1)?.messages;
@@ -137,7 +137,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     })
 }
 
-/// The first line of what it was asked, as a title.
+/// The first line of its prompt, as a title.
 fn first_line(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(match line.char_indices().nth(80) {

@@ -1,5 +1,5 @@
-//! A mission, its pillars with all they are made of, and the readings of its metrics: what the log
-//! says of them against their rows.
+//! Folds a mission with its pillars, strategies and metrics, and the readings of its metrics, and
+//! compares them with their rows.
 
 use punchlist_core::event::ReadingRecorded;
 use punchlist_core::metric::Reading;
@@ -24,7 +24,7 @@ impl MissionFold {
         }
     }
 
-    /// Says what differs; `None` where no mission was folded.
+    /// Returns the differences; `None` if no mission was folded.
     pub(super) fn close(&mut self, tx: &mut Tx<'_>) -> Result<Option<Vec<String>>, Error> {
         let mut readings = std::mem::take(&mut self.readings);
         let Some(folded) = self.mission.take() else { return Ok(None) };
@@ -44,7 +44,7 @@ impl MissionFold {
             differences.extend(fields(&named, &bare(&row), &bare(&folded)));
         }
         compare_pillars(&named, &row.pillars, &folded.pillars, &mut differences);
-        // The order of rows and that of the log may differ where transactions overlapped.
+        // Rows and log may be in a different order if transactions overlapped.
         let key = |r: &Reading| (r.metric_id, r.at, r.value.get().to_bits(), r.source.clone());
         let mut rows = tx.readings_of(folded.id)?;
         readings.sort_by_key(key);
@@ -58,7 +58,7 @@ impl MissionFold {
     }
 }
 
-/// Pillar by pillar, where both have the same ones in the same order.
+/// Compares pillar by pillar, if both sides have the same pillars in the same order.
 fn compare_pillars(named: &str, rows: &[Pillar], folded: &[Pillar], differences: &mut Vec<String>) {
     let ids = |pillars: &[Pillar]| pillars.iter().map(|pillar| pillar.id).collect::<Vec<_>>();
     if ids(rows) != ids(folded) {

@@ -1,9 +1,9 @@
-//! Moving a store to another database: an export and an import at once, in parts.
+//! Copies a store to another database: an export and an import at once, in parts.
 //!
-//! The lines of the export go into the target five hundred at a time, each part in a transaction that
-//! also writes down how far the copy is and a digest of all lines so far. A copy that was cut off goes
-//! on after the last part if the source's lines still have that digest, and else begins anew. Until
-//! all rows are copied and the target gives the same bytes as the source, the target cannot be opened.
+//! The lines of the export are written to the target in parts of 500. Each part is one transaction,
+//! which also records the progress and a digest of all lines so far. An interrupted copy continues
+//! after its last part if the source's lines still have that digest; otherwise it starts again. The
+//! target cannot be opened until all rows are copied and both stores have the same digest.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -16,26 +16,26 @@ use super::import::{BadImport, Imported, Source, alone_and_empty, close};
 use super::tables::{KEPT_BY_A_COPY, TABLES, Table};
 use crate::{Error, ErrorKind, Store, Tx, sql};
 
-/// Lines of one part.
+/// The number of lines in one part.
 const PART_LINES: u64 = 500;
 
-/// The fact that says how far a copy is.
+/// The stored fact that records the progress of a copy.
 const COPY: &str = "copy";
 
-/// What was copied.
+/// The result of a copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Copied {
     pub rows: u64,
     pub events: u64,
     pub last_seq: Option<i64>,
-    /// Rows that were there already from a copy that was cut off.
+    /// Rows that an interrupted copy had already written.
     pub resumed_after: u64,
-    /// SHA-256 of the store as lines, the same on both sides.
+    /// SHA-256 of the store as lines; the same on both sides.
     pub digest: String,
 }
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Progress {
     lines: u64,
@@ -47,13 +47,14 @@ fn everything() -> impl Iterator<Item = &'static Table> {
     TABLES.iter().chain(KEPT_BY_A_COPY)
 }
 
-/// Copies a store into another one, which must be empty or hold a part of this very copy. The target
-/// is opened with [`crate::Options::is_copied_into`]. `go_on` gets the number of rows copied so far.
+/// Copies a store into another one, which must be empty or contain a part of this same copy. The
+/// target is opened with [`crate::Options::is_copied_into`]. `go_on` gets the number of rows copied
+/// so far.
 pub fn copy(from: &Store, to: &Store, go_on: &mut GoOn<'_>) -> Result<Copied, BadImport> {
     let found = to.write_once(begin)?;
     let resumed = Sink::new(to, found.clone(), go_on).take_in(from);
     let (digest, imported, resumed_after) = match resumed {
-        // What is in the target came from another state of the source.
+        // The target's rows were copied from another state of the source.
         Err(BadImport::NotOurs) if found.lines > 0 => {
             to.write_once(clear)?;
             Sink::new(to, Progress::default(), go_on).take_in(from)?
@@ -79,7 +80,7 @@ pub fn copy(from: &Store, to: &Store, go_on: &mut GoOn<'_>) -> Result<Copied, Ba
     Ok(Copied { rows, events, last_seq, resumed_after, digest })
 }
 
-/// Finds an empty store and keeps others off it, or a copy that was cut off.
+/// Finds an interrupted copy, or an empty store, which it then locks against other users.
 fn begin(tx: &mut Tx<'_>) -> Result<Progress, BadImport> {
     if tx.is_unfinished()? {
         let progress = tx.fact(COPY)?.unwrap_or_default();
@@ -96,7 +97,7 @@ fn begin(tx: &mut Tx<'_>) -> Result<Progress, BadImport> {
     Ok(Progress::default())
 }
 
-/// Empties a target for a copy that begins anew.
+/// Empties the target, so that the copy can start again.
 fn clear(tx: &mut Tx<'_>) -> Result<(), BadImport> {
     for table in everything().collect::<Vec<_>>().into_iter().rev() {
         tx.write(table.clear, &[])?;
@@ -105,10 +106,10 @@ fn clear(tx: &mut Tx<'_>) -> Result<(), BadImport> {
     Ok(tx.put_fact(COPY, "{}")?)
 }
 
-/// Takes the lines of an export and puts them into the target, part by part.
+/// Receives the lines of an export and writes them to the target, part by part.
 struct Sink<'s, 'g> {
     to: &'s Store,
-    /// What the target had when this began.
+    /// The progress that the target had at the start.
     found: Progress,
     now: Progress,
     sum: Sha256,
@@ -124,11 +125,12 @@ impl<'s, 'g> Sink<'s, 'g> {
         Self { to, found, now, sum: Sha256::new(), part, part_lines: 0, go_on, fault: None }
     }
 
-    /// Reads the whole source in one view: its digest, what came of it, and how many rows were there.
+    /// Reads the whole source in one read transaction. Returns its digest, the totals, and the
+    /// number of rows that the target already had.
     fn take_in(mut self, from: &Store) -> Result<(String, Imported, u64), BadImport> {
         let mut never = |_| ControlFlow::Continue(());
         let read = from.view(|tx| write_tables(tx, everything(), &mut self, &mut never));
-        // The sink's own reason says more than that it could not be written to.
+        // The sink's own error explains more than a failed write.
         match (self.fault.take(), read) {
             (Some(fault), _) => Err(fault),
             (None, Err(error)) => Err(error.into()),
@@ -141,7 +143,7 @@ impl<'s, 'g> Sink<'s, 'g> {
 
     fn line(&mut self, line: &[u8]) -> Result<(), BadImport> {
         self.sum.update(line);
-        // The first line and the last are no rows.
+        // The first and the last line are not rows.
         if line.starts_with(b"{\"table\"") {
             self.part.extend_from_slice(line);
             self.part_lines += 1;
@@ -157,7 +159,7 @@ impl<'s, 'g> Sink<'s, 'g> {
         self.now.lines += self.part_lines;
         self.now.digest = hex(&self.sum);
         if self.now.lines <= self.found.lines {
-            // It is there already, if it is the same.
+            // The target already has these lines. At the end of them the digests must be equal.
             if self.now.lines == self.found.lines {
                 if self.now.digest != self.found.digest {
                     return Err(BadImport::NotOurs);
@@ -165,7 +167,7 @@ impl<'s, 'g> Sink<'s, 'g> {
                 self.now.imported = self.found.imported;
             }
         } else if first < self.found.lines {
-            // Parts end elsewhere: the source has become shorter.
+            // The parts have other boundaries, because the source has become shorter.
             return Err(BadImport::NotOurs);
         } else {
             let (part, mut now) = (&self.part, self.now.clone());
@@ -185,7 +187,7 @@ impl<'s, 'g> Sink<'s, 'g> {
     }
 }
 
-/// Whole lines come, one with each call.
+/// Each call gets one whole line.
 impl Write for Sink<'_, '_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.line(line).map_err(|fault| {
@@ -195,7 +197,7 @@ impl Write for Sink<'_, '_> {
         Ok(line.len())
     }
 
-    /// The export is complete.
+    /// Called when the export is complete.
     fn flush(&mut self) -> io::Result<()> {
         self.end_part().map_err(|fault| {
             self.fault = Some(fault);
@@ -204,7 +206,7 @@ impl Write for Sink<'_, '_> {
     }
 }
 
-/// Sums up what is written.
+/// Computes the digest of everything written to it.
 struct Sum(Sha256);
 
 impl Write for Sum {

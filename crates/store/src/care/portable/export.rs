@@ -1,4 +1,4 @@
-//! Writing a store out: row by row, never the whole of it in memory.
+//! Exports a store row by row, never loading all of it into memory.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -11,23 +11,23 @@ use crate::migrate;
 use crate::sql::Row;
 use crate::{Error, ErrorKind, Tx};
 
-/// Rows between two looks at the caller.
+/// How many rows are written before the caller is asked whether to go on.
 const STEP_ROWS: u64 = 256;
 
-/// What was written out.
+/// The result of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exported {
     pub rows: u64,
     pub events: u64,
-    /// Where the log ends.
+    /// The number of the last event.
     pub last_seq: Option<i64>,
 }
 
-/// Told how many rows are written; may end it.
+/// Gets the number of rows written so far. May stop the export.
 pub type GoOn<'g> = dyn FnMut(u64) -> ControlFlow<()> + 'g;
 
-/// Writes everything out that an export holds, from the view of this transaction.
+/// Writes everything that belongs to an export, as this transaction sees it.
 pub fn write_out(
     tx: &mut Tx<'_>,
     out: &mut dyn Write,
@@ -36,7 +36,7 @@ pub fn write_out(
     write_tables(tx, TABLES.iter(), out, go_on)
 }
 
-/// The same for these tables.
+/// Like `write_out`, for these tables only.
 pub(super) fn write_tables(
     tx: &mut Tx<'_>,
     tables: impl Iterator<Item = &'static Table>,
@@ -65,7 +65,8 @@ struct Writer<'w, 'g> {
 }
 
 impl Writer<'_, '_> {
-    /// The columns stand in the order of the table's list, so that no map decides it.
+    /// The columns are written in the order of the table's list, so that the bytes are
+    /// reproducible.
     fn row(&mut self, table: &Table, row: &Row<'_>) -> Result<(), Error> {
         self.line.extend(b"{\"table\":\"");
         self.line.extend(table.name.as_bytes());
@@ -101,7 +102,8 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Where an export goes to is not where the store is: only a full disk is the same for both.
+/// Converts an error of the output. The output is not the store, so only a full disk keeps its
+/// kind.
 fn unwritten(error: &std::io::Error) -> Error {
     let kind = match crate::error::of_io(error).kind {
         ErrorKind::Full => ErrorKind::Full,
@@ -110,11 +112,11 @@ fn unwritten(error: &std::io::Error) -> Error {
     Error::new(kind, format!("the export cannot be written: {error}"))
 }
 
-/// Sees one row.
+/// A function that is called for each row.
 type Visit<'v> = dyn FnMut(&Row<'_>) -> Result<(), Error> + 'v;
 
 impl Tx<'_> {
-    /// Visits every row of a table in its order, a part of them at a time.
+    /// Visits every row of a table in order, in parts.
     fn each_row(&mut self, table: &'static Table, visit: &mut Visit<'_>) -> Result<(), Error> {
         if let Some(connection) = self.sqlite_connection() {
             let mut statement = connection.prepare(table.read.sqlite)?;

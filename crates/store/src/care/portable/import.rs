@@ -1,7 +1,7 @@
-//! Reading a store in: line by line into an empty store, in one transaction, or not at all.
+//! Imports a store: line by line into an empty store, in one transaction, completely or not at all.
 //!
-//! Every line is looked at before it is written, and what was written is looked over as by
-//! `punch doctor` before it is kept: rows hang together, and the log gives the tables.
+//! Every line is checked before it is written. Before the commit, the result is checked as by
+//! `punch doctor`: references are valid, and the log gives the tables.
 
 use std::fmt;
 use std::io::{BufRead, Read};
@@ -16,33 +16,35 @@ use crate::rows::events::SEQ_MAX;
 use crate::sql::Value;
 use crate::{Dialect, Error, ErrorKind, Failure, Tx, migrate};
 
-/// No line is longer: 64 MiB, many times the largest text there is.
+/// The longest line: 64 MiB, many times the largest text.
 const LINE_MAX: u64 = 64 << 20;
-/// Lines between two answers of a server, which bounds the guess at a line that does not fit.
+/// How many lines are sent before a server's answers are read. If one of them is refused, the error
+/// names the whole range.
 const UNSURE_MAX: u64 = 10;
 
-/// What was read in.
+/// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
     pub rows: u64,
     pub events: u64,
-    /// Where the log ends; what is written from now on is numbered above it.
+    /// The last event's number; later events get higher ones.
     pub last_seq: Option<i64>,
 }
 
-/// Why nothing was read in.
+/// Why an import failed. Nothing was imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadImport {
-    /// The first line is not that of an export.
+    /// The first line is not the header of an export.
     NotOurs,
     /// Written by a newer punchlist.
     Newer { what: &'static str, found: i64, known: i64 },
-    /// There is something in the store already.
+    /// The store is not empty.
     NotEmpty,
-    /// A line is broken, or does not fit what came before; of several one is, if a server said so.
+    /// A line is broken, or does not fit the lines before it. With a server, it is one of several
+    /// lines.
     Line { first: u64, last: u64, what: String },
-    /// Each line is sound, but not what they make together.
+    /// Each line is valid, but together they are not a valid store.
     Unsound { what: String },
     /// The store failed.
     Store(Error),
@@ -83,15 +85,15 @@ impl Failure for BadImport {
     }
 }
 
-/// An export whose first line was read and is one of ours.
+/// An export whose header was read and is valid.
 pub struct Source<'r> {
     reader: &'r mut dyn BufRead,
-    /// The number of the line at hand.
+    /// The number of the current line.
     line: u64,
     text: Vec<u8>,
-    /// A column that came later may be missing then, if it may be empty.
+    /// An export of an older version may lack newer columns, if they may be empty.
     is_older: bool,
-    /// It comes from a store beside, with all that an export leaves out.
+    /// The lines come directly from another store, with everything that an export leaves out.
     is_copy: bool,
 }
 
@@ -101,7 +103,7 @@ impl fmt::Debug for Source<'_> {
     }
 }
 
-/// A line but the first.
+/// Any line after the header.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -111,11 +113,11 @@ struct Line {
 }
 
 impl<'r> Source<'r> {
-    /// Reads the first line, before anybody opens a store for it.
+    /// Reads the header, before a store is opened.
     pub fn open(reader: &'r mut dyn BufRead) -> Result<Self, BadImport> {
         let mut source =
             Self { reader, line: 0, text: Vec::new(), is_older: false, is_copy: false };
-        // Whatever is wrong with a first line, it is not that of an export.
+        // Any error in the first line means that this is not an export.
         if !source.next().unwrap_or_default() {
             return Err(BadImport::NotOurs);
         }
@@ -137,7 +139,7 @@ impl<'r> Source<'r> {
         Ok(source)
     }
 
-    /// Reads all lines into an empty store. The caller's transaction makes it all or nothing.
+    /// Imports all lines into an empty store. The caller's transaction makes it all or nothing.
     pub fn read_in(mut self, tx: &mut Tx<'_>) -> Result<Imported, BadImport> {
         alone_and_empty(tx)?;
         let mut imported = Imported::default();
@@ -157,12 +159,12 @@ impl<'r> Source<'r> {
         Ok(imported)
     }
 
-    /// A part of a copy: lines that are rows, from this number on.
+    /// A part of a copy: lines that are rows, starting at this line number.
     pub(super) fn part(reader: &'r mut dyn BufRead, line: u64) -> Self {
         Self { reader, line, text: Vec::new(), is_older: false, is_copy: true }
     }
 
-    /// Reads rows up to the last line, or up to where the text ends without one.
+    /// Imports rows up to the last line, or up to the end of a text without one.
     pub(super) fn rows(
         &mut self,
         tx: &mut Tx<'_>,
@@ -184,7 +186,7 @@ impl<'r> Source<'r> {
                 return Err(self.fault(format!("there is no table `{table}`")));
             };
             self.row(tx, table, &row, unsure, imported)?;
-            // A copy comes from a store, and need not be blamed line by line.
+            // The lines of a copy come from a store, so an error need not name the exact line.
             let unsure_max = if self.is_copy { u64::MAX } else { UNSURE_MAX };
             if tx.dialect() == Dialect::Sqlite || self.line + 1 - unsure >= unsure_max {
                 tx.flush().map_err(|error| self.does_not_fit(unsure, error))?;
@@ -223,7 +225,7 @@ impl<'r> Source<'r> {
         Ok(())
     }
 
-    /// Reads the next line; false: there is none.
+    /// Reads the next line. Returns false at the end.
     fn next(&mut self) -> Result<bool, BadImport> {
         self.line += 1;
         self.text.clear();
@@ -240,7 +242,7 @@ impl<'r> Source<'r> {
         BadImport::Line { first: self.line, last: self.line, what: what.into() }
     }
 
-    /// What a database says of a row that a rule of its tables forbids. A server says it of all
+    /// The error for a row that a constraint of the database refuses. With a server, it covers all
     /// lines since its last answer.
     fn does_not_fit(&self, unsure: u64, error: Error) -> BadImport {
         match error.kind {
@@ -253,7 +255,7 @@ impl<'r> Source<'r> {
     }
 }
 
-/// Makes what is made from the rest, and looks everything over.
+/// Rebuilds the derived tables, and checks everything.
 pub(super) fn close(tx: &mut Tx<'_>, imported: &Imported) -> Result<(), BadImport> {
     if let Some(last) = imported.last_seq {
         tx.number_above(last)?;
@@ -267,8 +269,8 @@ pub(super) fn close(tx: &mut Tx<'_>, imported: &Imported) -> Result<(), BadImpor
     Ok(())
 }
 
-/// Keeps everybody else from writing, and sees that nobody has. On PostgreSQL a writer that waits
-/// for this numbers its events when it goes on: above what was read in.
+/// Locks out other writers and checks that the store is empty. On PostgreSQL, a writer that waits
+/// for this lock numbers its events afterwards, above the imported ones.
 pub(super) fn alone_and_empty(tx: &mut Tx<'_>) -> Result<(), BadImport> {
     if tx.dialect() == Dialect::Postgres {
         tx.batch("LOCK TABLE projects, events IN EXCLUSIVE MODE")?;
@@ -322,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_has_every_column_of_its_table_in_its_kind_and_no_other() {
+    fn a_row_has_exactly_the_columns_of_its_table_with_their_types() {
         let table = Table::named("leases", false).unwrap();
         let read = |text: &str, is_older| {
             let row = row(text);
@@ -349,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_says_whether_it_is_ours_and_not_newer() {
+    fn the_first_line_must_be_a_header_that_is_not_newer() {
         let open = |text: &str| {
             let mut bytes = text.as_bytes();
             Source::open(&mut bytes).map(|source| source.line)

@@ -1,5 +1,5 @@
-//! A store as lines of JSON: written out whole, and read into an empty store of either database
-//! (P-18, ADR 0012).
+//! A store as lines of JSON: exported as a whole, and imported into an empty store on either
+//! database (P-18, ADR 0012).
 //!
 //! ```json
 //! {"format":"punchlist-store","version":1,"schema":4}
@@ -7,8 +7,8 @@
 //! {"end":{"rows":1}}
 //! ```
 //!
-//! Invariants: the same content gives the same bytes, on whichever database it stands; what is read
-//! in gives the same bytes again. Nothing of a text that is not whole and sound stays.
+//! Invariants: the same content gives the same bytes on both databases, and exporting an imported
+//! store gives the same bytes again. An incomplete or invalid export leaves nothing behind.
 
 mod copy;
 mod export;
@@ -21,14 +21,14 @@ pub use import::{BadImport, Imported, Source};
 
 use serde::{Deserialize, Serialize};
 
-/// What the first line calls itself.
+/// The name of the format, in the first line.
 const FORMAT: &str = "punchlist-store";
-/// The form of the lines. What columns there are is the schema's version.
+/// The version of the line format. The schema version determines the columns.
 const VERSION: i64 = 1;
-/// The first schema that was ever written out.
+/// The oldest schema version that could be exported.
 const SCHEMA_FIRST: i64 = 4;
 
-/// The first line. There is no clock in it, so that two exports of the same content are equal.
+/// The first line. It contains no time, so that two exports of the same content are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
     format: String,
@@ -36,7 +36,7 @@ struct Header {
     schema: i64,
 }
 
-/// What the last line says: without it the text was cut off.
+/// The content of the last line. If it is missing, the export was cut off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct End {

@@ -1,11 +1,11 @@
-//! What an export holds: the tables in an order in which each row finds what it refers to, their
-//! rows in an order that both databases agree on, and the columns by name.
+//! The contents of an export: the tables, ordered so that each row comes after the rows it refers
+//! to; their rows, in an order that is the same on both databases; and the columns by name.
 //!
-//! Left out are secrets (`tokens`, `sign_ins`), what passes (`answers`, the leases of `outbox`), what
-//! is about this store and no other (`facts`, `servers`), what is true of one machine
-//! (`host_records`, `host_processes`), and what is made from the rest (`issue_search`, the keys of
-//! tasks, and the `row` numbers, for which the order of the lines stands). A test holds this
-//! against the schema, so that nobody adds a table or a column without saying what becomes of it.
+//! Left out are secrets (`tokens`, `sign_ins`), temporary data (`answers`, the leases of `outbox`),
+//! data about this store only (`facts`, `servers`) or one machine only (`host_records`,
+//! `host_processes`), and derived data (`issue_search`, the keys of tasks, and the `row` numbers,
+//! which follow from the order of the lines). A test compares this list with the schema, so that
+//! every new table or column must be listed as exported or left out.
 
 use crate::sql;
 use crate::sql::Sql;
@@ -15,21 +15,21 @@ use crate::sql::Sql;
 pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) columns: &'static [Column],
-    /// Every row, in order.
+    /// Reads every row, in order.
     pub(super) read: &'static Sql,
-    /// The same in parts, as a server gives them.
+    /// Reads the rows in parts, on a server.
     pub(super) declare: &'static str,
     pub(super) fetch: &'static Sql,
     pub(super) close: &'static str,
     pub(super) insert: &'static Sql,
-    /// A row, if there is one.
+    /// Returns a row, if there is one.
     pub(super) any: &'static Sql,
-    /// Every row goes.
+    /// Deletes every row.
     pub(super) clear: &'static Sql,
 }
 
 impl Table {
-    /// A table of an export, or of a copy, which has more.
+    /// The table with this name in an export, or in a copy, which has more tables.
     pub(super) fn named(name: &str, is_copy: bool) -> Option<&'static Self> {
         let more = if is_copy { KEPT_BY_A_COPY } else { &[] };
         TABLES.iter().chain(more).find(|table| table.name == name)
@@ -51,7 +51,7 @@ pub(super) enum Kind {
 }
 
 impl Column {
-    /// Its name without the quotes that some need in SQL.
+    /// Its name without the quotes that some names need in SQL.
     pub(super) fn key(&self) -> &'static str {
         self.name.trim_matches('"')
     }
@@ -77,8 +77,8 @@ impl Column {
     }
 }
 
-/// A table, the order of its rows, and its columns with their numbers. A cursor's name is the
-/// table's: a prepared FETCH must not meet rows of another shape.
+/// Defines a table, the order of its rows, and its columns with their numbers. The cursor is named
+/// after the table, because a prepared FETCH must always return rows of the same shape.
 macro_rules! table {
     (
         $name:literal by $order:literal,
@@ -203,8 +203,8 @@ pub(super) static TABLES: &[Table] = &[
         11 opt_text "proof", 12 opt_int "recorded_at"),
 ];
 
-/// What an export leaves out and a copy takes along: it is still the same store, for the same people.
-/// Of the facts two are about the database the store is in.
+/// Tables that an export leaves out and a copy includes, because a copy is the same store for the
+/// same people. Two of the facts are about the database itself and are not copied.
 #[rustfmt::skip]
 pub(super) static KEPT_BY_A_COPY: &[Table] = &[
     Table {
@@ -247,9 +247,9 @@ mod tests {
     use super::*;
     use crate::{Error, Options, Store, Target};
 
-    /// Tables, and columns of tables, that no export has.
+    /// Tables and columns that are not exported.
     const LEFT_OUT: [&str; 17] = [
-        // True of one machine and one checkout.
+        // Valid only for one machine and one checkout.
         "projects.place",
         "host_processes",
         "host_records",
@@ -273,7 +273,7 @@ mod tests {
         LEFT_OUT.iter().flat_map(|names| names.split(", ")).any(|left_out| left_out == name)
     }
 
-    /// P-18: every table and every column is written out, or left out on purpose.
+    /// P-18: every table and every column is exported, or left out on purpose.
     #[test]
     fn an_export_holds_every_table_and_every_column_of_the_schema() {
         let store = Store::open(&Target::Memory, Options::default()).unwrap();
