@@ -51,8 +51,15 @@ pub(super) fn changed(delegation: &DelegationView) -> String {
         DelegationState::Cancelled => ("Cancelled", &None),
         DelegationState::Queued | DelegationState::Running => ("Changed", &None),
     };
-    let said = said.as_deref().map(|said| format!(": {}", line(said)));
-    did(verb, &format!("delegation {}{}", named(delegation), said.unwrap_or_default()))
+    let said = said.as_deref().map(|said| format!(": {}", line(said).trim_end_matches('.')));
+    let proposed = match delegation.proposal.as_ref().map_or(0, |proposal| proposal.items.len()) {
+        _ if delegation.decision.is_some() => String::new(),
+        0 => String::new(),
+        1 => "; it proposes 1 item (`punch delegation decide`)".to_owned(),
+        n => format!("; it proposes {n} items (`punch delegation decide`)"),
+    };
+    let (named, said) = (named(delegation), said.unwrap_or_default());
+    did(verb, &format!("delegation {named}{said}{proposed}"))
 }
 
 /// The answer of `proposal_decide`.
