@@ -60,7 +60,7 @@ pub(crate) fn parse<D: Define>(
     let schema = (operation.input_schema)();
     drop_context(&schema, input);
     typed::<D>(input).map_err(|(path, detail)| {
-        explain(&schema, input).unwrap_or_else(|| misspelt(input, path, detail)).into()
+        explain(&schema, input, "").unwrap_or_else(|| misspelt(input, path, detail)).into()
     })
 }
 

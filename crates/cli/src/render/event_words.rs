@@ -135,7 +135,7 @@ impl Names {
                 Some(0) => format!("from {}", e.file),
                 Some(1) => format!("from {}; 1 event went", e.file),
                 Some(n) => format!("from {}; {n} events went", e.file),
-                None => format!("from {}; what went cannot be told", e.file),
+                None => format!("from {}; it is not known what went", e.file),
             },
             Event::ChangeRecommended(e) => {
                 format!("{} {} by {}", e.wish.action, self.name(&e.todo_id), e.wish.by)

@@ -74,11 +74,9 @@ pub struct EventRow {
     pub r#as: Option<String>,
     /// The operation that caused it.
     pub cause: String,
-    #[schemars(with = "String")]
     pub at: Time,
     /// The real time when it was recorded: `at` may come from PUNCHLIST_NOW.
     #[serde(rename = "recordedAt")]
-    #[schemars(with = "String")]
     pub recorded_at: Time,
     /// What proved the actor's identity: terminal, none, http, token:ID, run:ID or engine;
     /// absent in older logs.

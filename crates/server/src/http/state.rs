@@ -5,9 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
-use axum::response::Response;
 use axum::routing::any;
 use punchlist_core::Time;
 use punchlist_ops::config::Roster;
@@ -97,14 +95,6 @@ pub(crate) async fn called(
     answered.await.unwrap_or_else(closed)
 }
 
-/// Answers unknown paths: with a page for a browser, with a problem for a program.
-async fn unknown(
-    axum::extract::State(state): axum::extract::State<Shared>,
-    request: Request,
-) -> Response {
-    pages::unknown(state, request).await
-}
-
 pub(crate) fn router(state: &Shared) -> Router {
     Router::new()
         .route("/healthz", any(health::alive))
@@ -117,7 +107,7 @@ pub(crate) fn router(state: &Shared) -> Router {
         .route("/remote/caller", any(api::remote_caller))
         .route("/remote/project", any(api::remote_project))
         .merge(pages::routes())
-        .fallback(unknown)
+        .fallback(pages::unknown)
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(Arc::clone(state), guard::around))
         .with_state(Arc::clone(state))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::RequestExt;
 use axum::body::Body;
-use axum::extract::{RawPathParams, Request};
+use axum::extract::{RawPathParams, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
@@ -171,8 +171,8 @@ pub(crate) async fn answer(state: Shared, to: &'static Page, request: Request) -
     respond(&state, reply, has_notice)
 }
 
-/// The page for an unknown path.
-pub(crate) async fn unknown(state: Shared, request: Request) -> Response {
+/// Answers unknown paths: with a page for a browser, with a problem for a program.
+pub(crate) async fn unknown(State(state): State<Shared>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     let is_program = ["/v1", "/mcp", "/remote"].iter().any(|start| path.starts_with(start));
     let accepts = request.headers().get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
