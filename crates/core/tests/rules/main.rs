@@ -9,6 +9,7 @@ mod commands;
 mod commands_are_data;
 mod driver;
 mod edges;
+mod edges_of_taking;
 mod edit_checklist;
 mod follow;
 mod import_mission_todos;
