@@ -94,12 +94,8 @@ fn a_decision_on_a_proposal_is_recorded_with_its_items() {
 #[test]
 fn the_report_names_the_work_and_says_how_it_ended() {
     let (result, error) = (Some("it works".to_owned()), Some("it broke".to_owned()));
-    let ended = |state| Delegation {
-        state,
-        result: result.clone(),
-        error: error.clone(),
-        ..delegated()
-    };
+    let ended =
+        |state| Delegation { state, result: result.clone(), error: error.clone(), ..delegated() };
     for (state, title, text) in [
         (DelegationState::Returned, Some("Build"), "Worker completed TODO “Build”\n\nit works"),
         (DelegationState::Returned, None, "Worker completed TODO “coder”\n\nit works"),

@@ -332,7 +332,7 @@ fn the_context_states_open_and_closed_within_its_budget() {
     }
 }
 
-fn session() -> Session {
+pub(crate) fn session() -> Session {
     let mut ids = punchlist_core::Ids::new(Time::from_micros(0), 31);
     Session {
         id: SessionId::from(ids.ulid()),

@@ -10,6 +10,7 @@ mod commands_are_data;
 mod driver;
 mod edges;
 mod edges_of_delegations;
+mod edges_of_gates;
 mod edges_of_issues;
 mod edges_of_plans;
 mod edges_of_taking;
