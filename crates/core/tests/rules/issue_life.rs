@@ -181,7 +181,7 @@ fn a_workers_proposal_keeps_its_origin() {
     assert_eq!(world.state.todo(id(&world.state, "a")).unwrap().origin_agent.as_str(), "primary");
 }
 
-fn issue() -> Issue {
+pub(crate) fn issue() -> Issue {
     let mut ids = punchlist_core::Ids::new(Time::from_micros(0), 3);
     Issue {
         id: IssueId::from(ids.ulid()),
@@ -332,7 +332,7 @@ fn the_context_states_open_and_closed_within_its_budget() {
     }
 }
 
-fn session() -> Session {
+pub(crate) fn session() -> Session {
     let mut ids = punchlist_core::Ids::new(Time::from_micros(0), 31);
     Session {
         id: SessionId::from(ids.ulid()),

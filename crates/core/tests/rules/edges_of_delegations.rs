@@ -1,0 +1,112 @@
+//! Edge cases of delegated work, each found by a surviving mutant: what becomes of a proposal, and
+//! how the end of the work is reported.
+
+use punchlist_core::command::NewTodo;
+use punchlist_core::delegation::{
+    DecideProposal, Delegate, Delegation, DelegationState, Mode, Proposal, ProposalDecision,
+    ProposedItem, Review,
+};
+use punchlist_core::event::ProposalDecided;
+use punchlist_core::text::{Body, Content, Title};
+use punchlist_core::{
+    Actor, AgentPath, Decision, Event, Ids, ProjectId, Refusal, Role, Time, TodoKind,
+};
+
+use crate::world::decided;
+
+fn delegator() -> Actor {
+    Actor::new(Role::Root, AgentPath::primary())
+}
+
+fn delegated() -> Delegation {
+    let now = Time::from_micros(1);
+    let command = Delegate {
+        kind: Title::new("coder").unwrap(),
+        mission: Body::new("do it").unwrap(),
+        rationale: None,
+        mode: Mode::Async,
+        review: Review::Review,
+        todo_id: None,
+        conversation_id: None,
+        run_id: None,
+    };
+    let project = ProjectId::from(Ids::new(now, 2).ulid());
+    let decision = decided(&command, (project, None), &delegator(), now).unwrap();
+    let [Event::DelegationQueued(queued)] = &*decision.events else { panic!("{decision:?}") };
+    Delegation::clone(&queued.delegation)
+}
+
+fn item(text: &str, phase: Option<&str>, kind: TodoKind) -> ProposedItem {
+    let (content, phase) = (Content::new(text).unwrap(), phase.map(|p| Title::new(p).unwrap()));
+    ProposedItem { content, phase, kind }
+}
+
+/// K-48: nothing of a proposed item is lost when it becomes an item of the checklist.
+#[test]
+fn a_proposed_item_keeps_its_kind_and_phase() {
+    let criterion = item("it is fast", Some("Measure"), TodoKind::Criterion);
+    let mut expected = NewTodo::titled(Content::new("it is fast").unwrap());
+    expected.kind = TodoKind::Criterion;
+    expected.phase = Some(Title::new("Measure").unwrap());
+    assert_eq!(NewTodo::from(criterion), expected);
+    let step = NewTodo::from(item("a step", None, TodoKind::Step));
+    assert_eq!(step, NewTodo::titled(Content::new("a step").unwrap()));
+}
+
+/// K-49: the decision is recorded with exactly the items that it adds.
+#[test]
+fn a_decision_on_a_proposal_is_recorded_with_its_items() {
+    let proposed = vec![item("measure", None, TodoKind::Step)];
+    let other = vec![item("estimate", Some("Later"), TodoKind::Criterion)];
+    let proposal = Some(Proposal { items: proposed.clone() });
+    let delegation = Delegation { proposal, ..delegated() };
+    let delegation_id = delegation.id;
+    let decide = |delegation: &Delegation, decision, items: Option<&Vec<ProposedItem>>| {
+        let command = DecideProposal { decision, items: items.cloned() };
+        decided(&command, delegation, &delegator(), Time::from_micros(2))
+            .map_err(|refused| refused.refusal)
+    };
+    use ProposalDecision::{Accept, Modify, Reject};
+    for (decision, given, added) in [
+        (Accept, None, &proposed),
+        (Accept, Some(&other), &proposed),
+        (Modify, Some(&other), &other),
+        (Reject, Some(&other), &vec![]),
+    ] {
+        let recorded = ProposalDecided { delegation_id, decision, items: added.clone() };
+        let events = vec![recorded.into()];
+        let expected = (Decision { events, ..Decision::default() }, added.clone());
+        assert_eq!(decide(&delegation, decision, given), Ok(expected), "{decision:?}");
+    }
+    for none in [None, Some(&vec![])] {
+        assert_eq!(decide(&delegation, Modify, none), Err(Refusal::ItemsRequired));
+    }
+    let settled = Delegation { decision: Some(Reject), ..delegation.clone() };
+    let refusal = Refusal::ProposalSettled { delegation: delegation_id, decision: Reject };
+    assert_eq!(decide(&settled, Accept, None), Err(refusal));
+    let bare = Delegation { proposal: None, ..delegation };
+    let refusal = Refusal::NoProposal { delegation: delegation_id };
+    assert_eq!(decide(&bare, Accept, None), Err(refusal));
+}
+
+/// M-60, M-62: the chat gets the title of the item, or else the kind of work, and the result or the
+/// error.
+#[test]
+fn the_report_names_the_work_and_says_how_it_ended() {
+    let (result, error) = (Some("it works".to_owned()), Some("it broke".to_owned()));
+    let ended =
+        |state| Delegation { state, result: result.clone(), error: error.clone(), ..delegated() };
+    for (state, title, text) in [
+        (DelegationState::Returned, Some("Build"), "Worker completed TODO “Build”\n\nit works"),
+        (DelegationState::Returned, None, "Worker completed TODO “coder”\n\nit works"),
+        (
+            DelegationState::Queued,
+            Some("Build"),
+            "Worker failed TODO “Build”; it is tried once more.\n\nit broke",
+        ),
+        (DelegationState::Failed, None, "Worker failed TODO “coder”\n\nit broke"),
+        (DelegationState::Cancelled, Some("Build"), "Worker failed TODO “Build”\n\nit broke"),
+    ] {
+        assert_eq!(ended(state).report_text(title), text);
+    }
+}
