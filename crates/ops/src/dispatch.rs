@@ -118,7 +118,7 @@ impl Ops {
         let ready = self.admit(operation, envelope, Given::Json(input));
         match ready.and_then(|ready| self.store().map(|store| (store, ready))) {
             Ok((store, ready)) => {
-                store.write_then(ready, |kept| done(kept.and_then(|answer| answer)))
+                store.write_then(ready, |kept| done(kept.and_then(|answer| answer)));
             }
             Err(error) => done(Err(error)),
         }
