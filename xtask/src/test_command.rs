@@ -3,13 +3,14 @@
 //! Each check is in its own module or in the tool it calls; this file is only the sequence.
 
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use crate::postgres::{Commits, TestServer, URL_VARIABLE};
 use crate::process::{cargo, run_cargo, succeeds};
-use crate::{browser, clients, goldens, ledger, licences, openapi, repository, tidy};
+use crate::{browser, clients, debian, goldens, ledger, licences, openapi, repository, tidy};
 
 struct Step {
     name: &'static str,
@@ -51,6 +52,9 @@ const STEPS: [Step; 12] = [
     },
     Step { name: "ledger", about: "how many requirements a test names; never fails", run: summary },
 ];
+
+/// The shells whose completions the tests try; Debian's packages have the same names.
+const SHELLS: [&str; 2] = ["bash", "zsh"];
 
 /// The step that only prepares for another one, and the steps that need it.
 const SERVER_STEP: &str = "postgres";
@@ -215,6 +219,13 @@ fn nextest(session: &mut Session) -> Result<()> {
     if !succeeds(&mut cargo(&session.root, &["nextest", "--version"])) {
         println!("cargo-nextest is not on this machine: installing it");
         run_cargo(&session.root, &["install", "cargo-nextest", "--locked"], &[])?;
+    }
+    let missing: Vec<&str> = SHELLS
+        .into_iter()
+        .filter(|shell| !succeeds(Command::new(shell).arg("--version")))
+        .collect();
+    if !missing.is_empty() {
+        debian::install(&missing)?;
     }
     let url = session.server.as_ref().context("there is no PostgreSQL server")?.url();
     let mut args = vec!["nextest", "run", "--workspace", "--no-fail-fast"];

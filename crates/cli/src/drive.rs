@@ -1,9 +1,9 @@
-//! The flags that limit how long an agent continues.
+//! How long an agent continues: the flags, and the settings that follow from them.
 
 use clap::{Arg, ArgMatches, builder::ValueParser};
 use punchlist_ops::config::AgentConfig;
 use punchlist_ops::config::drive::{
-    DriveFlags, DriveSettings, MAX_CONTINUATIONS_LIMIT, continuations, switch,
+    DriveFlags, DriveSettings, MAX_CONTINUATIONS_LIMIT, Source, continuations, switch,
 };
 
 use crate::output;
@@ -32,17 +32,36 @@ pub(crate) fn args() -> [Arg; 2] {
     ]
 }
 
-fn flags(matches: &ArgMatches) -> DriveFlags {
+pub(crate) fn flags(matches: &ArgMatches) -> DriveFlags {
     DriveFlags {
         auto_complete_todos: matches.get_one::<bool>("auto-complete-todos").copied(),
         max_todo_continuations: matches.get_one::<u32>("max-todo-continuations").copied(),
     }
 }
 
-/// The settings for continuing an agent, from these flags, the environment and its configuration.
-pub(crate) fn settings(matches: &ArgMatches, agent: Option<&AgentConfig>) -> DriveSettings {
-    let variable = |name: &str| std::env::var(name).ok();
-    let (settings, notes) = DriveSettings::resolve(agent, flags(matches), &variable);
+/// The settings for continuing an agent, from these flags, the environment and its configuration;
+/// and a warning for each value of the environment that cannot be parsed.
+pub(crate) fn settings(
+    agent: Option<&AgentConfig>,
+    flags: DriveFlags,
+) -> (DriveSettings, Vec<String>) {
+    DriveSettings::resolve(agent, flags, &|name| std::env::var(name).ok())
+}
+
+/// As `settings`; prints the warnings.
+pub(crate) fn settings_or_warn(agent: Option<&AgentConfig>, flags: DriveFlags) -> DriveSettings {
+    let (settings, notes) = settings(agent, flags);
     notes.iter().for_each(|note| output::warn(&output::line(note)));
     settings
+}
+
+/// What a flag or the environment says: whether to continue, and how often. Where neither says
+/// anything, the configuration of the agent decides (S-2…S-6).
+pub(crate) fn said(settings: &DriveSettings) -> (Option<bool>, Option<i64>) {
+    let is_said = |by: Source| matches!(by, Source::Flag | Source::Environment(_));
+    let most = i64::from(settings.max_continuations);
+    (
+        is_said(settings.enabled_by).then_some(settings.enabled),
+        is_said(settings.max_continuations_by).then_some(most),
+    )
 }

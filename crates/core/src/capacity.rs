@@ -1,8 +1,8 @@
 //! The capacity of a mission: the active and the backlog limit, and the tier a new item gets.
 //!
 //! Limits are values of the list; the counts (`Tally`) come with the snapshot, taken in the same
-//! transaction, so that the check and the write are one step. A [`Place`] here is a tier; the place
-//! that a token reaches is `reach::Place`.
+//! transaction, so that the check and the write are one step. The place that a
+//! token reaches is `reach::Place`.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,15 +20,19 @@ pub struct Limits {
     pub active_soft_margin: u32,
 }
 
+impl Limits {
+    pub const DEFAULT: Self = Self { active: 10, backlog: 50, active_soft_margin: 0 };
+}
+
 impl Default for Limits {
     fn default() -> Self {
-        Self { active: 10, backlog: 50, active_soft_margin: 0 }
+        Self::DEFAULT
     }
 }
 
-/// The result of asking for a place.
+/// The tier that an item gets which asks for one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Tier {
     Granted(Status),
     /// Taken above the limit, inside the soft margin.
     OverLimit,
@@ -50,29 +54,29 @@ impl Limits {
     }
 
     /// A place for a new item: active spills into the backlog, a full backlog refuses.
-    pub fn place(self, wanted: Status, tally: &Tally) -> Result<Place, Refusal> {
+    pub fn place(self, wanted: Status, tally: &Tally) -> Result<Tier, Refusal> {
         if wanted != Status::Backlog && !self.active_is_full(tally) {
             return Ok(if tally.active() >= u64::from(self.active) {
-                Place::OverLimit
+                Tier::OverLimit
             } else {
-                Place::Granted(wanted)
+                Tier::Granted(wanted)
             });
         }
         if self.backlog_is_full(tally) {
             return Err(self.backlog_full(tally));
         }
-        Ok(if wanted == Status::Backlog { Place::Granted(wanted) } else { Place::Spilled })
+        Ok(if wanted == Status::Backlog { Tier::Granted(wanted) } else { Tier::Spilled })
     }
 
     /// A place in the active tier for a promoted item.
-    pub fn promote(self, tally: &Tally) -> Result<Place, Refusal> {
+    pub fn promote(self, tally: &Tally) -> Result<Tier, Refusal> {
         if self.active_is_full(tally) {
             return Err(Refusal::ActiveFull { limit: self.active, active: tally.active() });
         }
         Ok(if tally.active() >= u64::from(self.active) {
-            Place::OverLimit
+            Tier::OverLimit
         } else {
-            Place::Granted(Status::Pending)
+            Tier::Granted(Status::Pending)
         })
     }
 
@@ -94,24 +98,21 @@ mod tests {
     fn active_spills_then_the_backlog_refuses() {
         let limits = Limits { active: 2, backlog: 1, active_soft_margin: 0 };
         let place = |wanted, t: &Tally| limits.place(wanted, t);
-        assert_eq!(place(Status::Pending, &tally(1, 0)), Ok(Place::Granted(Status::Pending)));
-        assert_eq!(place(Status::Pending, &tally(2, 0)), Ok(Place::Spilled));
+        assert_eq!(place(Status::Pending, &tally(1, 0)), Ok(Tier::Granted(Status::Pending)));
+        assert_eq!(place(Status::Pending, &tally(2, 0)), Ok(Tier::Spilled));
         assert_eq!(
             place(Status::Pending, &tally(2, 1)),
             Err(Refusal::BacklogFull { limit: 1, backlog: 1 })
         );
-        assert_eq!(place(Status::Backlog, &tally(0, 0)), Ok(Place::Granted(Status::Backlog)));
+        assert_eq!(place(Status::Backlog, &tally(0, 0)), Ok(Tier::Granted(Status::Backlog)));
         assert_eq!(limits.promote(&tally(2, 1)), Err(Refusal::ActiveFull { limit: 2, active: 2 }));
     }
 
     #[test]
     fn the_soft_margin_warns_before_it_refuses() {
         let limits = Limits { active: 10, backlog: 50, active_soft_margin: 2 };
-        assert_eq!(
-            limits.place(Status::Pending, &tally(9, 0)),
-            Ok(Place::Granted(Status::Pending))
-        );
-        assert_eq!(limits.place(Status::Pending, &tally(11, 0)), Ok(Place::OverLimit));
-        assert_eq!(limits.place(Status::Pending, &tally(12, 0)), Ok(Place::Spilled));
+        assert_eq!(limits.place(Status::Pending, &tally(9, 0)), Ok(Tier::Granted(Status::Pending)));
+        assert_eq!(limits.place(Status::Pending, &tally(11, 0)), Ok(Tier::OverLimit));
+        assert_eq!(limits.place(Status::Pending, &tally(12, 0)), Ok(Tier::Spilled));
     }
 }

@@ -45,7 +45,7 @@ impl std::fmt::Display for Warning {
                 write!(f, "`{title}` conflicts with `{with}`, which comes first. Held.")
             }
             Self::Recommended { action, .. } => {
-                write!(f, "Kept as a recommendation: whoever leads may {action} it.")
+                write!(f, "Kept as a recommendation: the lead may {action} it.")
             }
         }
     }

@@ -39,6 +39,7 @@ pub mod policy;
 pub mod reach;
 pub mod refusal;
 pub mod run;
+mod schema;
 pub mod select;
 pub mod session;
 pub mod snapshot;

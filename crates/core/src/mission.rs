@@ -134,8 +134,9 @@ named! {
 }
 
 /// A strategy of a pillar.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "StrategyView")]
 pub struct Strategy {
     pub id: StrategyId,
     pub description: String,

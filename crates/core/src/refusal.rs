@@ -1,10 +1,13 @@
 //! Why a command was refused: a closed list of stable codes, each with its facts.
 //!
-//! The message (`words`) says what happened and what is true now; the hint says what to do next.
-//! The table in `ops::error` maps a code to an exit code, an HTTP status and an MCP result.
+//! The facts are here; the table in `rows` says of each refusal its class, its code, what happened
+//! and what to do next.
 
-mod hint;
+mod rows;
 mod words;
+
+use std::borrow::Cow;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -271,198 +274,44 @@ pub enum Refusal {
     UnknownConversation { conversation: String },
 }
 
-impl Refusal {
-    /// Every code there is, for the error table and its golden.
-    pub const CODES: [&'static str; 85] = [
-        "unknown_todo",
-        "already_settled",
-        "wrong_status",
-        "not_permitted",
-        "one_in_progress",
-        "active_full",
-        "backlog_full",
-        "list_full",
-        "outcome_required",
-        "reason_required",
-        "duplicate_text",
-        "duplicate_id",
-        "held",
-        "no_claim",
-        "already_claimed",
-        "already_ratified",
-        "criterion_not_startable",
-        "bad_parent",
-        "bad_place",
-        "waiting",
-        "dependency_cycle",
-        "plan_changed",
-        "already_taken",
-        "assigned_to_another",
-        "stale_epoch",
-        "deferred",
-        "out_of_reach",
-        "changed_since_asked",
-        "unclaimed_criteria",
-        "unknown_token",
-        "no_operator_token",
-        "unknown_issue",
-        "look_alike",
-        "wrong_issue_status",
-        "no_such_text",
-        "ambiguous_text",
-        "unbound",
-        "unknown_session",
-        "other_issue",
-        "session_ended",
-        "issue_held",
-        "already_bound",
-        "session_lists_off",
-        "self_link",
-        "already_linked",
-        "not_linked",
-        "open_children",
-        "stale_revision",
-        "bad_checklist",
-        "unknown_gate",
-        "already_answered",
-        "no_permission",
-        "bad_form",
-        "bad_response",
-        "bad_agent_type",
-        "unknown_delegation",
-        "delegation_over",
-        "unknown_run",
-        "run_over",
-        "no_model",
-        "no_proposal",
-        "proposal_settled",
-        "items_required",
-        "no_checklist",
-        "bad_plan",
-        "unknown_plan",
-        "no_branch",
-        "archived",
-        "open_tasks",
-        "unconfirmed",
-        "bad_todo_line",
-        "plan_exists",
-        "no_todo_line",
-        "unknown_agent",
-        "evidence_required",
-        "unknown_mission",
-        "unknown_pillar",
-        "unknown_metric",
-        "unknown_template",
-        "other_mission",
-        "mission_archived",
-        "bad_figure",
-        "no_collector",
-        "agent_at_work",
-        "unknown_conversation",
-    ];
+/// The kind of problem a refusal is. Surfaces know it as an exit code and an HTTP status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// What is true now does not allow it.
+    Conflict,
+    /// As `Conflict`, but it may pass by itself: the same request could succeed later.
+    Later,
+    /// What was named does not exist, or is out of reach.
+    Unknown,
+    /// The request itself is wrong.
+    Malformed,
+    /// The caller may not.
+    Forbidden,
+}
 
+/// What there is to say about a refusal.
+struct Row {
+    code: &'static str,
+    words: Cow<'static, str>,
+    hint: Cow<'static, str>,
+}
+
+impl Refusal {
     /// The stable code.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::UnknownTodo { .. } => "unknown_todo",
-            Self::AlreadySettled { .. } => "already_settled",
-            Self::WrongStatus { .. } => "wrong_status",
-            Self::NotPermitted { .. }
-            | Self::IssueMoveNotPermitted { .. }
-            | Self::MayNotAsk { .. }
-            | Self::MayNotAnswer { .. }
-            | Self::MayNotDelegate { .. }
-            | Self::MayNotRun { .. }
-            | Self::MayNotChooseModel { .. }
-            | Self::NotYourProposal { .. }
-            | Self::MayNotLead { .. }
-            | Self::NotYourself { .. } => "not_permitted",
-            Self::OneInProgress { .. } | Self::SeveralInProgress { .. } => "one_in_progress",
-            Self::ActiveFull { .. } => "active_full",
-            Self::BacklogFull { .. } => "backlog_full",
-            Self::ListFull { .. } => "list_full",
-            Self::OutcomeRequired => "outcome_required",
-            Self::ReasonRequired { .. } => "reason_required",
-            Self::DuplicateText { .. } => "duplicate_text",
-            Self::DuplicateId { .. } => "duplicate_id",
-            Self::Held { .. } => "held",
-            Self::NoClaim { .. } => "no_claim",
-            Self::AlreadyClaimed { .. } => "already_claimed",
-            Self::AlreadyRatified { .. } => "already_ratified",
-            Self::CriterionNotStartable { .. } => "criterion_not_startable",
-            Self::BadParent { .. } => "bad_parent",
-            Self::BadPlace { .. } => "bad_place",
-            Self::Waiting { .. } => "waiting",
-            Self::AfterItself { .. } => "dependency_cycle",
-            Self::PlanChanged { .. } => "plan_changed",
-            Self::AlreadyTaken { .. } => "already_taken",
-            Self::AssignedToAnother { .. } => "assigned_to_another",
-            Self::StaleEpoch { .. } | Self::StaleDelegation { .. } | Self::StaleRun { .. } => {
-                "stale_epoch"
-            }
-            Self::Deferred { .. } => "deferred",
-            Self::OutOfReach { .. } => "out_of_reach",
-            Self::ChangedSinceAsked { .. } => "changed_since_asked",
-            Self::UnclaimedCriteria { .. } => "unclaimed_criteria",
-            Self::UnknownToken { .. } => "unknown_token",
-            Self::NoOperatorToken => "no_operator_token",
-            Self::UnknownIssue { .. } => "unknown_issue",
-            Self::LookAlike { .. } => "look_alike",
-            Self::WrongIssueStatus { .. } => "wrong_issue_status",
-            Self::NoSuchText { .. } => "no_such_text",
-            Self::AmbiguousText { .. } => "ambiguous_text",
-            Self::UnknownSession { .. } => "unknown_session",
-            Self::SessionAmbiguous { .. } => "session_ambiguous",
-            Self::HostedRun { .. } => "hosted_run",
-            Self::OtherIssue { .. } => "other_issue",
-            Self::SessionEnded { .. } => "session_ended",
-            Self::IssueHeld { .. } => "issue_held",
-            Self::AlreadyBound { .. } | Self::HasChecklist { .. } => "already_bound",
-            Self::SelfLink { .. } => "self_link",
-            Self::AlreadyLinked { .. } => "already_linked",
-            Self::NotLinked { .. } => "not_linked",
-            Self::OpenChildren { .. } | Self::OpenSubtasks { .. } => "open_children",
-            Self::StaleRevision { .. } => "stale_revision",
-            Self::BadChecklist { .. } => "bad_checklist",
-            Self::UnknownGate { .. } => "unknown_gate",
-            Self::AlreadyAnswered { .. } => "already_answered",
-            Self::NoPermission { .. } => "no_permission",
-            Self::BadForm { .. } => "bad_form",
-            Self::BadResponse { .. } => "bad_response",
-            Self::BadAgentType { .. } => "bad_agent_type",
-            Self::UnknownDelegation { .. } => "unknown_delegation",
-            Self::DelegationOver { .. } => "delegation_over",
-            Self::UnknownRun { .. } => "unknown_run",
-            Self::RunOver { .. } => "run_over",
-            Self::NoModel { .. } => "no_model",
-            Self::NoProposal { .. } => "no_proposal",
-            Self::ProposalSettled { .. } => "proposal_settled",
-            Self::BadPlan { .. } => "bad_plan",
-            Self::UnknownPlan { .. } | Self::PlanElsewhere { .. } => "unknown_plan",
-            Self::NoBranch { .. } => "no_branch",
-            Self::Archived { .. } => "archived",
-            Self::OpenTasks { .. } => "open_tasks",
-            Self::Unconfirmed { .. } => "unconfirmed",
-            Self::BadTodoLine { .. } => "bad_todo_line",
-            Self::PlanExists { .. } => "plan_exists",
-            Self::NoTodoLine { .. } => "no_todo_line",
-            Self::UnknownAgent { .. } => "unknown_agent",
-            Self::EvidenceRequired { .. } => "evidence_required",
-            Self::UnknownMission { .. } => "unknown_mission",
-            Self::UnknownPillar { .. } => "unknown_pillar",
-            Self::UnknownMetric { .. } => "unknown_metric",
-            Self::UnknownTemplate { .. } => "unknown_template",
-            Self::OtherMission { .. } => "other_mission",
-            Self::MissionArchived { .. } => "mission_archived",
-            Self::BadFigure { .. } => "bad_figure",
-            Self::NoCollector { .. } => "no_collector",
-            Self::AgentAtWork { .. } => "agent_at_work",
-            Self::UnknownConversation { .. } => "unknown_conversation",
-            Self::Unbound | Self::SignOffNeedsSession { .. } => "unbound",
-            Self::SessionListsOff => "session_lists_off",
-            Self::ItemsRequired => "items_required",
-            Self::NoChecklist => "no_checklist",
-        }
+    pub fn code(&self) -> &'static str {
+        self.row().code
+    }
+
+    /// What to do next.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        self.row().hint.into_owned()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.row().words)
     }
 }

@@ -4,7 +4,7 @@
 //! answer serves both, so our own code never looks up fields by name.
 
 use std::any::Any;
-use std::fmt::Debug;
+use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,15 +13,21 @@ use serde_json::Value;
 use crate::Error;
 
 /// The output of some operation.
-#[derive(Debug)]
 pub struct Answer(Box<dyn Output>);
 
+/// As JSON, so that the program need not contain a second description of every output.
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Answer").field(&self.0.to_json()).finish()
+    }
+}
+
 /// A type-erased output that can still be serialised.
-trait Output: Any + Debug + Send {
+trait Output: Any + Send {
     fn to_json(&self) -> serde_json::Result<Value>;
 }
 
-impl<T: Serialize + Debug + Send + 'static> Output for T {
+impl<T: Serialize + Send + 'static> Output for T {
     fn to_json(&self) -> serde_json::Result<Value> {
         serde_json::to_value(self)
     }
@@ -30,20 +36,17 @@ impl<T: Serialize + Debug + Send + 'static> Output for T {
 impl Answer {
     /// Wraps an output.
     #[must_use]
-    pub fn new<T: Serialize + Debug + Send + 'static>(output: T) -> Self {
+    pub fn new<T: Serialize + Send + 'static>(output: T) -> Self {
         Self(Box::new(output))
     }
 
     /// Parses a stored answer. If an older version stored it in another shape, it stays JSON.
     pub(crate) fn kept<T>(text: &str) -> Result<Self, Error>
     where
-        T: Serialize + DeserializeOwned + Debug + Send + 'static,
+        T: Serialize + DeserializeOwned + Send + 'static,
     {
-        if let Ok(output) = serde_json::from_str::<T>(text) {
-            return Ok(Self::new(output));
-        }
         let json: Value = serde_json::from_str(text).map_err(punchlist_store::Error::from)?;
-        Ok(Self::new(json))
+        Ok(typed::<T>(&json).map_or_else(|_| Self::new(json), Self::new))
     }
 
     /// The output, if this is the answer of an operation with that output type.
@@ -63,12 +66,19 @@ impl Answer {
         let json = erased.downcast::<Value>().map_err(|_| Error::Internal {
             detail: "an operation answered with another operation's output".to_owned(),
         })?;
-        serde_json::from_value(*json).map_err(|error| punchlist_store::Error::from(error).into())
+        typed(&json).map_err(|error| punchlist_store::Error::from(error).into())
     }
 
     pub fn to_json(&self) -> Result<Value, Error> {
         self.0.to_json().map_err(|error| punchlist_store::Error::from(error).into())
     }
+}
+
+/// The one way from JSON to an output type: each further one would be another parser of every output
+/// in the program.
+#[inline(never)]
+fn typed<T: DeserializeOwned>(json: &Value) -> serde_json::Result<T> {
+    T::deserialize(json)
 }
 
 #[cfg(test)]

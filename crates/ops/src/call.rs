@@ -42,11 +42,11 @@ use punchlist_core::issue::address::{self, Precision};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    Actor, By, Decide, Decision, Event, Ids, List, ListId, ProjectId, Refusal, Refused, Scope,
-    Snapshot, TodoId, decide,
+    Actor, By, Decide, Decision, Event, Ids, IssueId, List, ListId, ProjectId, Refusal, Refused,
+    Scope, Snapshot, TodoId, decide,
 };
 use punchlist_store::rows::lists::{Lock, TodoKey};
-use punchlist_store::{Load, Stamp, Tx};
+use punchlist_store::{Dialect, Load, Stamp, Tx};
 
 use crate::explain::Fault;
 use crate::{Envelope, Error, clock};
@@ -79,11 +79,6 @@ impl<'a, 't> Call<'a, 't> {
 
     pub const fn tx(&mut self) -> &mut Tx<'t> {
         self.tx
-    }
-
-    /// The turn the caller is in.
-    pub fn turn(&self) -> Result<Scope, Error> {
-        turn(self.envelope)
     }
 
     /// The project, if anything was ever written to it.
@@ -200,6 +195,38 @@ impl<'a, 't> Call<'a, 't> {
         }
     }
 
+    /// Locks the owner of a list before the list itself. Everything locks in this order.
+    pub(crate) fn lock_owner(&mut self, scope: &Scope) -> Result<(), Error> {
+        match scope {
+            // SQLite has only one writer, so it needs no lock.
+            Scope::Issue { .. } if self.tx.dialect() == Dialect::Postgres => {
+                if let Some(id) = issue_of(scope) {
+                    self.tx.issue_by_id(id, Lock::Row)?;
+                }
+            }
+            Scope::Pillar { mission, .. } => {
+                if let Some(project) = self.project()? {
+                    self.tx.mission_head(project, mission, Lock::Row)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Loads the limits and terms of a pillar's list from its mission, with the counts they apply
+    /// to.
+    fn bring_terms(&mut self, snapshot: &mut Snapshot) -> Result<(), Error> {
+        let Scope::Pillar { mission: slug, pillar } = &snapshot.list.scope else { return Ok(()) };
+        let project = snapshot.list.project_id;
+        let Some(mission) = self.tx.mission_head(project, slug, Lock::No)? else { return Ok(()) };
+        let counted = mission.counted(pillar);
+        snapshot.tally = self.tx.open_tally(project, slug, counted)?;
+        snapshot.limits = Some(mission.todo.limits);
+        snapshot.terms = mission.terms();
+        Ok(())
+    }
+
     /// Locks and loads a list for a change, if it exists.
     pub fn lock(&mut self, scope: &Scope, load: Load) -> Result<Option<Snapshot>, Error> {
         self.reach_scope(scope)?;
@@ -301,7 +328,11 @@ impl<'a, 't> Call<'a, 't> {
         match decide(snapshot, command, actor, self.envelope.now, &mut self.ids) {
             Ok(decision) => {
                 self.record(snapshot, &decision)?;
-                self.follow(actor, snapshot, command, &decision)?;
+                if let Some(issue) = issue_of(&snapshot.list.scope)
+                    && !decision.events.is_empty()
+                {
+                    self.follow(issue, actor, snapshot, command, &decision)?;
+                }
                 let then = follow::mission::changed(snapshot, &decision, actor);
                 self.then(snapshot.list.project_id, then)?;
                 Ok(decision)
@@ -393,6 +424,14 @@ impl<'a, 't> Call<'a, 't> {
             None => self.envelope.proof.to_string(),
         };
         Stamp { project, actor, cause: self.cause, at, proof, recorded_at }
+    }
+}
+
+/// The issue that a checklist belongs to.
+fn issue_of(scope: &Scope) -> Option<IssueId> {
+    match scope {
+        Scope::Issue { issue_id } => IssueId::parse(issue_id),
+        _ => None,
     }
 }
 

@@ -106,6 +106,33 @@ impl Ops {
         self.transact(operation, ready)
     }
 
+    /// Like [`Ops::answer`], for a write by a server that must not wait: `done` gets the answer, on
+    /// another thread. Only for calls that [`Ops::is_queued`] names.
+    pub fn answer_then(
+        &self,
+        operation: &Operation,
+        envelope: &Envelope,
+        input: Value,
+        done: impl FnOnce(Result<Answer, Error>) + Send + 'static,
+    ) {
+        let ready = self.admit(operation, envelope, Given::Json(input));
+        match ready.and_then(|ready| self.store().map(|store| (store, ready))) {
+            Ok((store, ready)) => {
+                store.write_then(ready, |kept| done(kept.and_then(|answer| answer)));
+            }
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    /// Is this call a write that is queued, so that nothing before it waits for the store? A denied
+    /// judgement is logged at once, so it is not.
+    #[must_use]
+    pub fn is_queued(&self, operation: &Operation, envelope: &Envelope) -> bool {
+        self.is_local()
+            && operation.effect == Effect::Write
+            && operation.access.check(envelope.actor.role, operation.name).is_ok()
+    }
+
     /// Runs an operation with JSON input and returns JSON.
     pub fn call(
         &self,

@@ -1,11 +1,14 @@
 //! Every error that a caller can get, and the one table that maps a code to each surface.
 //!
-//! Surfaces match on nothing but this table. A message says what happened, a hint says what to do
-//! next, and the facts say what is true now.
+//! Surfaces match on nothing but this table. What a refusal's code means and says is in
+//! `core::refusal`. A message says what happened, a hint says what to do next, and the facts say
+//! what is true now.
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use punchlist_core::refusal::Class;
 use punchlist_core::{AgentPath, Refusal, Role, Span, Time};
 use punchlist_store as store;
 use punchlist_store::ErrorKind;
@@ -129,99 +132,34 @@ const fn meaning(code: &'static str, exit: u8, http: u16, retryable: bool) -> Me
     Meaning { code, exit, http, retryable }
 }
 
-/// The one error table. Exit codes: 1 refused by a rule, 2 malformed, 3 store or I/O, 4 not
-/// permitted.
-pub const TABLE: &[Meaning] = &[
-    meaning("unknown_todo", 1, 404, false),
-    meaning("already_settled", 1, 409, false),
-    meaning("wrong_status", 1, 409, false),
-    meaning("not_permitted", 4, 403, false),
-    meaning("one_in_progress", 1, 409, false),
-    meaning("active_full", 1, 409, false),
-    meaning("backlog_full", 1, 409, false),
-    meaning("list_full", 1, 409, false),
-    meaning("outcome_required", 2, 400, false),
-    meaning("reason_required", 2, 400, false),
-    meaning("duplicate_text", 1, 409, false),
-    meaning("duplicate_id", 2, 400, false),
-    meaning("held", 1, 409, false),
-    meaning("no_claim", 1, 409, false),
-    meaning("already_claimed", 1, 409, false),
-    meaning("already_ratified", 1, 409, false),
-    meaning("criterion_not_startable", 1, 409, false),
-    meaning("bad_parent", 1, 409, false),
-    meaning("bad_place", 1, 409, false),
-    meaning("waiting", 1, 409, false),
-    meaning("dependency_cycle", 1, 409, false),
-    meaning("plan_changed", 1, 409, false),
-    meaning("already_taken", 1, 409, true),
-    meaning("assigned_to_another", 1, 409, false),
-    meaning("stale_epoch", 1, 409, false),
-    meaning("deferred", 1, 409, false),
-    meaning("out_of_reach", 4, 403, false),
-    meaning("unknown_token", 1, 404, false),
-    meaning("no_operator_token", 1, 409, false),
+/// Every code of a refusal, and then every other code.
+pub static TABLE: LazyLock<Vec<Meaning>> = LazyLock::new(|| {
+    let mut table: Vec<Meaning> = Vec::new();
+    for &(code, class) in Refusal::CODES {
+        if table.iter().all(|known| known.code != code) {
+            table.push(of_class(code, class));
+        }
+    }
+    table.extend(OTHERS);
+    table
+});
+
+/// Exit codes: 1 refused by a rule, 2 malformed, 3 store or I/O, 4 not permitted.
+const fn of_class(code: &'static str, class: Class) -> Meaning {
+    match class {
+        Class::Conflict => meaning(code, 1, 409, false),
+        Class::Later => meaning(code, 1, 409, true),
+        Class::Unknown => meaning(code, 1, 404, false),
+        Class::Malformed => meaning(code, 2, 400, false),
+        Class::Forbidden => meaning(code, 4, 403, false),
+    }
+}
+
+/// Codes of errors that are not refusals.
+const OTHERS: &[Meaning] = &[
     meaning("token_invalid", 4, 401, false),
     meaning("token_required", 4, 401, false),
     meaning("identity_unclear", 4, 403, false),
-    meaning("changed_since_asked", 1, 409, false),
-    meaning("unclaimed_criteria", 1, 409, false),
-    meaning("unknown_issue", 1, 404, false),
-    meaning("look_alike", 1, 409, false),
-    meaning("wrong_issue_status", 1, 409, false),
-    meaning("no_such_text", 1, 404, false),
-    meaning("ambiguous_text", 1, 409, false),
-    meaning("unbound", 1, 409, false),
-    meaning("unknown_session", 1, 404, false),
-    meaning("session_ambiguous", 1, 409, false),
-    meaning("hosted_run", 1, 409, false),
-    meaning("other_issue", 1, 409, false),
-    meaning("session_ended", 1, 409, false),
-    meaning("issue_held", 1, 409, false),
-    meaning("already_bound", 1, 409, false),
-    meaning("unknown_run", 1, 404, false),
-    meaning("run_over", 1, 409, false),
-    meaning("no_model", 1, 409, false),
-    meaning("session_lists_off", 1, 409, false),
-    meaning("self_link", 1, 409, false),
-    meaning("already_linked", 1, 409, false),
-    meaning("not_linked", 1, 409, false),
-    meaning("open_children", 1, 409, false),
-    meaning("stale_revision", 1, 409, false),
-    meaning("bad_checklist", 2, 400, false),
-    meaning("unknown_gate", 1, 404, false),
-    meaning("already_answered", 1, 409, false),
-    meaning("no_permission", 1, 409, false),
-    meaning("bad_form", 2, 400, false),
-    meaning("bad_response", 2, 400, false),
-    meaning("bad_agent_type", 2, 400, false),
-    meaning("unknown_delegation", 1, 404, false),
-    meaning("delegation_over", 1, 409, false),
-    meaning("no_proposal", 1, 409, false),
-    meaning("proposal_settled", 1, 409, false),
-    meaning("items_required", 2, 400, false),
-    meaning("no_checklist", 1, 409, false),
-    meaning("bad_plan", 2, 400, false),
-    meaning("no_branch", 1, 409, false),
-    meaning("unknown_plan", 1, 404, false),
-    meaning("archived", 1, 409, false),
-    meaning("open_tasks", 1, 409, false),
-    meaning("unconfirmed", 1, 409, false),
-    meaning("bad_todo_line", 1, 409, false),
-    meaning("plan_exists", 1, 409, false),
-    meaning("no_todo_line", 1, 404, false),
-    meaning("unknown_agent", 1, 404, false),
-    meaning("evidence_required", 1, 409, false),
-    meaning("unknown_mission", 1, 404, false),
-    meaning("unknown_pillar", 1, 404, false),
-    meaning("unknown_metric", 1, 404, false),
-    meaning("unknown_template", 1, 404, false),
-    meaning("other_mission", 1, 409, false),
-    meaning("mission_archived", 1, 409, false),
-    meaning("bad_figure", 1, 409, false),
-    meaning("no_collector", 1, 409, false),
-    meaning("agent_at_work", 1, 409, true),
-    meaning("unknown_conversation", 1, 404, false),
     meaning("idempotency_conflict", 1, 409, false),
     meaning("not_for_postgres", 1, 409, false),
     meaning("file_exists", 1, 409, false),

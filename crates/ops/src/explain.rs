@@ -185,23 +185,14 @@ pub fn drop_context(schema: &Value, input: &mut Value) -> bool {
     }
 }
 
-/// The first fault of an input; `None` if the schema finds none.
-#[must_use]
-pub fn explain(schema: &Value, input: &Value) -> Option<Fault> {
-    walk(schema, input, "")
-}
-
-/// Like `explain`, for a part of the input at this path.
-#[must_use]
-pub fn explain_at(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
-    walk(schema, input, path)
-}
-
 fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("properties").and_then(Value::as_object)
 }
 
-fn walk(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
+/// The first fault of an input, or of the part of it that is at this path; `None` if the schema
+/// finds none.
+#[must_use]
+pub fn explain(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
     let types: Vec<&str> = match schema.get("type") {
         Some(Value::String(name)) => vec![name],
         Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
@@ -263,7 +254,7 @@ fn walk_object(schema: &Value, object: &Map<String, Value>, path: &str) -> Optio
         .iter()
         .filter_map(|(name, inner)| Some((name, inner, object.get(name)?)))
         .filter(|(_, _, value)| !value.is_null())
-        .find_map(|(name, inner, value)| walk(inner, value, &join(path, name)))
+        .find_map(|(name, inner, value)| explain(inner, value, &join(path, name)))
 }
 
 fn walk_array(schema: &Value, items: &[Value], path: &str) -> Option<Fault> {
@@ -276,7 +267,7 @@ fn walk_array(schema: &Value, items: &[Value], path: &str) -> Option<Fault> {
         return Some(Fault::TooLong { path, length, limit, unit: "items" });
     }
     let inner = schema.get("items")?;
-    items.iter().enumerate().find_map(|(n, item)| walk(inner, item, &format!("{path}[{n}]")))
+    items.iter().enumerate().find_map(|(n, item)| explain(inner, item, &format!("{path}[{n}]")))
 }
 
 fn walk_text(schema: &Value, text: &str, path: &str) -> Option<Fault> {

@@ -5,7 +5,6 @@
 
 use punchlist_store::Tx;
 use punchlist_store::rows::answers::Answer as Kept;
-use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -55,18 +54,24 @@ pub(crate) fn parse<D: Define>(
     operation: &Operation,
     input: &mut Value,
 ) -> Result<Box<dyn Request>, Error> {
-    if let Ok(parsed) = D::Input::deserialize(&*input) {
-        return Ok(Box::new(Parsed::<D>(parsed)));
+    if let Ok(parsed) = typed::<D>(input) {
+        return Ok(parsed);
     }
     let schema = (operation.input_schema)();
     drop_context(&schema, input);
-    match serde_path_to_error::deserialize(&*input) {
-        Ok(parsed) => Ok(Box::new(Parsed::<D>(parsed))),
-        Err(error) => {
-            let (path, detail) = (error.path().to_string(), error.inner().to_string());
-            Err(explain(&schema, input).unwrap_or_else(|| misspelt(input, path, detail)).into())
-        }
-    }
+    typed::<D>(input).map_err(|(path, detail)| {
+        explain(&schema, input, "").unwrap_or_else(|| misspelt(input, path, detail)).into()
+    })
+}
+
+/// The input, or where it does not fit and why. It is not inlined: a parser is most of what an
+/// operation adds to the program, and one is enough.
+#[inline(never)]
+fn typed<D: Define>(input: &Value) -> Result<Box<dyn Request>, (String, String)> {
+    let parsed = serde_path_to_error::deserialize(input);
+    parsed
+        .map(|parsed| Box::new(Parsed::<D>(parsed)) as Box<dyn Request>)
+        .map_err(|error| (error.path().to_string(), error.inner().to_string()))
 }
 
 /// The fault that the parser found. A misspelt value is shown with its correct spelling.

@@ -56,7 +56,8 @@ pub fn beginning(path: &Path, bytes_max: usize) -> Result<Vec<u8>> {
 }
 
 fn up_to(file: File, bytes_max: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    // Files in /proc do not say how long they are; without room they are read in tiny pieces.
+    let mut bytes = Vec::with_capacity(bytes_max.min(4 << 10));
     file.take(bytes_max as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -119,6 +119,23 @@ impl Store {
         written
     }
 
+    /// Like [`Store::write`] for a caller that must not wait: `done` gets the answer after the
+    /// commit, on another thread. A server's database has no such queue: there it waits like `write`.
+    pub fn write_then<T, E, J>(&self, job: J, done: impl FnOnce(Result<T, E>) + Send + 'static)
+    where
+        T: Send + 'static,
+        E: Failure,
+        J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    {
+        let Backend::Sqlite(sqlite) = &self.backend else { return done(self.write(job)) };
+        self.around_writes.inspect(|mark| mark());
+        let around = self.around_writes;
+        sqlite.write_then(job, move |answer| {
+            around.inspect(|mark| mark());
+            done(answer);
+        });
+    }
+
     /// Like [`Store::read`], for a job that can run only once, such as one that writes rows to a
     /// stream. Other processes can write meanwhile.
     pub fn view<T, E: Failure>(

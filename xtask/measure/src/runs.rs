@@ -174,7 +174,7 @@ pub(crate) fn iteration(rounds: usize) -> Result<Line> {
         raw.push(1e6 / one_by_one(&folder.path().join(format!("raw{round}.db")), 400)?);
         let run = start(&ops, &json!({}))?;
         let begun = Instant::now();
-        let outcome = with_crew(&ops, drains, |crew| crew.drive("bench", run))?;
+        let outcome = with_crew(&ops, drains, |crew| crew.drive("bench", run, &Cancel::default()))?;
         let taken = begun.elapsed().as_secs_f64() * 1e6;
         ensure!(outcome == Outcome::Ended(StopReason::Drained), "it ended as {outcome:?}");
         ours.push(taken / (ITEMS + 2) as f64);
@@ -229,7 +229,7 @@ pub(crate) fn continue_a_thousand_times() -> Result<()> {
             }
         },
     }
-    .drive("bench", run)?;
+    .drive("bench", run, &Cancel::default())?;
     let late = resident()?;
     ensure!(outcome == Outcome::Ended(StopReason::ContinuationCap), "it ended as {outcome:?}");
     ensure!(made.load(Ordering::Relaxed) == 1_000, "{made:?} continuations");

@@ -26,6 +26,14 @@ pub(crate) fn command() -> Command {
         )
 }
 
+/// zsh loads a file of `$fpath` at the first Tab and runs it as a function named like the file. The
+/// script only defines what later Tabs use, so without this the first one would offer nothing.
+const ZSH_FIRST_TAB: &str = "
+if [[ $funcstack[1] == _punch ]]; then
+    _clap_dynamic_completer_punch \"$@\"
+fi
+";
+
 pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let Some(shell) = matches.get_one::<Shell>("shell") else {
         return Err(Failure::usage("no shell was named".to_owned()));
@@ -36,6 +44,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     };
     let mut script = Vec::new();
     writer.write_registration(complete::VARIABLE, "punch", "punch", "punch", &mut script)?;
+    if *shell == Shell::Zsh {
+        script.extend_from_slice(ZSH_FIRST_TAB.as_bytes());
+    }
     // Bytes for a shell: escape sequences in it are its own and must not be stripped.
     Ok(output::print_raw(&script)?)
 }

@@ -58,7 +58,7 @@ fn show(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
         let (agent, tool, nearest) = (stranger.agent, stranger.tool, nearest.unwrap_or_default());
         output::warn(&format!("agents.{agent}.tools lists `{tool}`, which nobody offers{nearest}"));
     }
-    let shown = Shown::of(&found, |agent| drive::settings(matches, agent));
+    let shown = Shown::of(&found, |agent| drive::settings_or_warn(agent, drive::flags(matches)));
     if globals.quiet {
         return Ok(());
     }

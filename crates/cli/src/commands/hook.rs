@@ -15,7 +15,7 @@ use clap::{Arg, ArgMatches, Command};
 use punchlist_core::host::{Happened, Host, Why};
 use punchlist_core::text::Title;
 use punchlist_ops::Ops;
-use punchlist_ops::config::drive::{DriveFlags, DriveSettings, Source};
+use punchlist_ops::config::drive::DriveFlags;
 use punchlist_ops::operations::session_hook::{Input, Output, SessionHook};
 use punchlist_store::Target;
 use serde_json::Value;
@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::args::{self, Globals};
 use crate::failure::Failure;
 use crate::hosts::{self, process};
-use crate::{caller, output};
+use crate::{caller, drive, output};
 
 /// The longest payload that is read.
 const PAYLOAD_MAX: u64 = 32 << 20;
@@ -148,14 +148,11 @@ fn ask(ops: &Ops, globals: &Globals, mut hook: Input) -> Result<Output, Failure>
     // The payload names the session.
     envelope.context.processes = Vec::new();
     let agent = envelope.agents.get(hook.host.name());
-    let variable = |name: &str| std::env::var(name).ok();
-    let (drive, _) = DriveSettings::resolve(agent, DriveFlags::default(), &variable);
-    if let Source::Environment(_) = drive.enabled_by {
-        hook.auto_complete_todos = Some(drive.enabled);
-    }
-    if let Source::Environment(_) = drive.max_continuations_by {
-        hook.max_todo_continuations = Some(i64::from(drive.max_continuations));
-    }
+    // Warnings have nobody to read them here.
+    let (settings, _) = drive::settings(agent, DriveFlags::default());
+    let (drives, most) = drive::said(&settings);
+    hook.auto_complete_todos = drives.or(hook.auto_complete_todos);
+    hook.max_todo_continuations = most.or(hook.max_todo_continuations);
     Ok(ops.run::<SessionHook>(&envelope, hook)?)
 }
 

@@ -219,7 +219,7 @@ fn planned(
 
 fn write(changes: &[Change], ledger: &Ledger, removes: bool) -> Result<(), Failure> {
     for change in changes {
-        let written = if removes { ledger.remove(change) } else { ledger.install(change) };
+        let written = if removes { install::apply(change) } else { ledger.install(change) };
         let io = |error: std::io::Error| {
             Failure::Io(format!("could not write {}: {error}", change.path.display()))
         };

@@ -170,7 +170,7 @@ fn when() -> Said<Option<Value>> {
         output::print(&format!("  {}. {words}\n", n + 1))?;
     }
     let (own, never) = (CADENCES.len() + 1, CADENCES.len() + 2);
-    output::print(&format!("  {own}. by a cron expression\n  {never}. only when told to\n"))?;
+    output::print(&format!("  {own}. by a cron expression\n  {never}. only when you say so\n"))?;
     let chosen = said!(until(&format!("Which? [1-{never}, 1] "), |said| {
         let number = if said.is_empty() { Some(1) } else { said.parse::<usize>().ok() };
         let number = number.filter(|number| (1..=never).contains(number));

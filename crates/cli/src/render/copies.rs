@@ -24,7 +24,7 @@ pub(crate) fn restored(done: &Restored) -> String {
         Some(0) => {}
         Some(1) => shown.push_str("1 event went that the backup does not have.\n"),
         Some(n) => shown.push_str(&format!("{n} events went that the backup does not have.\n")),
-        None => shown.push_str("What went cannot be told: the store could not be read.\n"),
+        None => shown.push_str("It is not known what went: the store could not be read.\n"),
     }
     if let Some(kept) = &done.kept {
         shown.push_str(&format!("{DIM}the store as it was: {}{DIM:#}\n", path(kept)));

@@ -1,12 +1,12 @@
-//! Delegations: a table of many, a block for one.
+//! Delegations: a table of many, a block for one, a line for what was done to one.
 
 use punchlist_core::Time;
-use punchlist_core::delegation::ProposalDecision;
+use punchlist_core::delegation::{DelegationState, ProposalDecision};
 use punchlist_ops::operations::{delegate, delegation_list, delegation_take, proposal_decide};
 use punchlist_ops::views::DelegationView;
 
 use super::columns::{aligned, hanging};
-use super::{ago, short, short_among, todos};
+use super::{ago, did, short, short_among, todos};
 use crate::output::{BOLD, CYAN, clean, line, width};
 
 pub(super) fn listed(output: &delegation_list::Output, now: Time) -> String {
@@ -31,19 +31,55 @@ pub(super) fn taken(output: &delegation_take::Output, now: Time) -> String {
     match &output.delegation {
         None => "Nothing to take.\n".to_owned(),
         Some(delegation) => {
-            shown(delegation, now) + &todos::lease(output.epoch, output.lease_until, now)
+            let lease = todos::held_until(output.epoch, output.lease_until, now);
+            let mission = line(&delegation.mission);
+            did("Yours:", &format!("delegation {}: {mission}; {lease}", named(delegation)))
         }
     }
 }
 
+/// The end of a lease that is the caller's.
+pub(super) fn renewed(number: i64, until: Time, now: Time) -> String {
+    did("Yours:", &todos::held_until(Some(number), Some(until), now))
+}
+
+/// A report or a cancellation: what it is now, and what came of it.
+pub(super) fn changed(delegation: &DelegationView) -> String {
+    let (verb, said) = match delegation.state {
+        DelegationState::Returned => ("Returned", &delegation.result),
+        DelegationState::Failed => ("Failed:", &delegation.error),
+        DelegationState::Cancelled => ("Cancelled", &None),
+        DelegationState::Queued | DelegationState::Running => ("Changed", &None),
+    };
+    let said = said.as_deref().map(|said| format!(": {}", line(said).trim_end_matches('.')));
+    let proposed = match delegation.proposal.as_ref().map_or(0, |proposal| proposal.items.len()) {
+        _ if delegation.decision.is_some() => String::new(),
+        0 => String::new(),
+        1 => "; it proposes 1 item (`punch delegation decide`)".to_owned(),
+        n => format!("; it proposes {n} items (`punch delegation decide`)"),
+    };
+    let (named, said) = (named(delegation), said.unwrap_or_default());
+    did(verb, &format!("delegation {named}{said}{proposed}"))
+}
+
 /// The answer of `proposal_decide`.
-pub(super) fn decided(output: &proposal_decide::Output, now: Time) -> String {
-    let mut shown = shown(&output.delegation, now);
-    for skipped in &output.skipped {
-        let told = format!("on the list already: {}", line(skipped));
-        shown.push_str(&hanging("  ", "  ", &told, width()));
+pub(super) fn decided(output: &proposal_decide::Output) -> String {
+    let verb = match output.delegation.decision {
+        Some(ProposalDecision::Accept) => "Accepted",
+        Some(ProposalDecision::Modify) => "Modified",
+        Some(ProposalDecision::Reject) | None => "Rejected",
+    };
+    let mut what = format!("the proposal of delegation {}", named(&output.delegation));
+    if !output.skipped.is_empty() {
+        let skipped: Vec<String> = output.skipped.iter().map(|text| line(text)).collect();
+        what.push_str(&format!("; on the list already: {}", skipped.join(", ")));
     }
-    shown
+    did(verb, &what)
+}
+
+/// What people call one: its short id, and for which agent it is.
+fn named(delegation: &DelegationView) -> String {
+    format!("{} ({})", short(&delegation.id), line(&delegation.kind))
 }
 
 pub(super) fn shown(delegation: &DelegationView, now: Time) -> String {

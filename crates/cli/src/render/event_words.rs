@@ -22,7 +22,7 @@ pub(super) struct Names(BTreeMap<String, String>);
 impl Names {
     pub(super) fn of(events: &[EventRow]) -> Self {
         let mut names = Self::default();
-        for event in events.iter().filter_map(read) {
+        for event in events.iter().filter_map(EventRow::event) {
             names.learn(&event);
         }
         names
@@ -60,7 +60,7 @@ impl Names {
 
     /// The text of one row of the log.
     pub(super) fn about(&self, row: &EventRow) -> String {
-        match read(row) {
+        match row.event() {
             Some(event) => self.said(&event),
             // A newer program wrote it.
             None => String::new(),
@@ -135,7 +135,7 @@ impl Names {
                 Some(0) => format!("from {}", e.file),
                 Some(1) => format!("from {}; 1 event went", e.file),
                 Some(n) => format!("from {}; {n} events went", e.file),
-                None => format!("from {}; what went cannot be told", e.file),
+                None => format!("from {}; it is not known what went", e.file),
             },
             Event::ChangeRecommended(e) => {
                 format!("{} {} by {}", e.wish.action, self.name(&e.todo_id), e.wish.by)
@@ -321,10 +321,6 @@ fn scope_words(scope: &Scope) -> String {
         Scope::Plan { branch, plan_file } => format!("{plan_file} on {branch}"),
         scope => scope.kind().to_string(),
     }
-}
-
-fn read(row: &EventRow) -> Option<Event> {
-    Event::read(&row.r#type, row.data.clone()).ok().flatten()
 }
 
 fn kind(gate: &Gate) -> &'static str {

@@ -195,7 +195,7 @@ fn settled(gate: &GateView) -> String {
         (GateState::Resumed, _) => format!("{RED}Cancelled{RED:#}."),
         _ => "The todo stays as it is.".to_owned(),
     };
-    format!("{done}\n{}", hanging("  ", "  ", &line(&gate.text), width()))
+    format!("{done} {DIM}{}{DIM:#}\n", line(&gate.text))
 }
 
 /// The answer to the asker.

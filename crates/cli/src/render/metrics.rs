@@ -8,8 +8,8 @@ use punchlist_ops::views::MetricView;
 use punchlist_ops::views::metric::CollectionView;
 use unicode_width::UnicodeWidthStr;
 
-use super::ago;
 use super::columns::{aligned, cut, hanging};
+use super::{ago, did};
 use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line, width};
 
 /// From the lowest to the highest.
@@ -23,7 +23,7 @@ pub(super) fn queued(slugs: &[String]) -> String {
     if slugs.is_empty() {
         return "Nothing to collect: no metric has a collector, or all are paused.\n".to_owned();
     }
-    format!("Queued {}\n{DIM}punch worker reads them.{DIM:#}\n", line(&slugs.join(", ")))
+    did("Queued", &format!("{}; `punch worker` reads them", line(&slugs.join(", "))))
 }
 
 pub(super) fn history(output: &Output, now: Time) -> String {

@@ -50,11 +50,11 @@ pub(super) fn listed(output: &mission_list::Output, now: Time) -> String {
 /// The answer of pausing and resuming.
 pub(super) fn standing(mission: &MissionView) -> String {
     let (slug, status) = (line(&mission.slug), mission.status.name());
-    let mut shown = format!("Mission {BOLD}{slug}{BOLD:#} is {status}.\n");
-    for pillar in &mission.pillars {
-        shown.push_str(&format!("  {}: {}\n", line(&pillar.slug), pillar.status.name()));
+    let mut shown = format!("Mission {BOLD}{slug}{BOLD:#} is {status}");
+    for pillar in mission.pillars.iter().filter(|pillar| pillar.status != mission.status) {
+        shown.push_str(&format!("; {} is {}", line(&pillar.slug), pillar.status.name()));
     }
-    shown
+    shown + ".\n"
 }
 
 pub(super) fn created(output: &mission_todo_create::Output) -> String {
@@ -80,14 +80,13 @@ fn todo<'w>(
     queued: &[String],
     counts: &Counts,
 ) -> String {
-    let mut shown = todo_line(todo, "", width());
+    let mut shown = todo_line_and(todo, &format!("; {}", fullness(counts)), "", width());
     for warning in warnings {
         shown.push_str(&hanging("  ", "  ", &clean(warning), width()));
     }
     if !queued.is_empty() {
         shown.push_str(&format!("  measured again: {}\n", line(&queued.join(", "))));
     }
-    shown.push_str(&format!("  {DIM}{}{DIM:#}\n", fullness(counts)));
     shown
 }
 
@@ -138,6 +137,11 @@ fn fullness(counts: &Counts) -> String {
 
 /// One item, indented.
 pub(super) fn todo_line(todo: &MissionTodoView, indent: &str, wide: usize) -> String {
+    todo_line_and(todo, "", indent, wide)
+}
+
+/// One item, and more words in the same line.
+fn todo_line_and(todo: &MissionTodoView, more: &str, indent: &str, wide: usize) -> String {
     let (mark, colour) = match todo.status {
         _ if todo.overdue => ("!", RED),
         Status::Completed => ("✓", GREEN),
@@ -157,7 +161,8 @@ pub(super) fn todo_line(todo: &MissionTodoView, indent: &str, wide: usize) -> St
         facts.push(format!("claimed by {}", line(&claim.by)));
     }
     let (title, facts) = (line(&todo.title), facts.join(", "));
-    let said = format!("{title} ({facts}) {} [{}]", line(&todo.pillar_slug), short(&todo.id));
+    let (pillar, id) = (line(&todo.pillar_slug), short(&todo.id));
+    let said = format!("{title} ({facts}) {pillar} [{id}]{more}");
     let lead = format!("{indent}{colour}{mark}{colour:#} ");
     hanging(&format!("{indent}  "), &lead, &said, wide)
 }

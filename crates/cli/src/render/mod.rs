@@ -40,7 +40,7 @@ pub(crate) use punchlist_core::naming::{short, short_among};
 use punchlist_ops::{Answer, Operation};
 
 use crate::failure::Failure;
-use crate::output::DIM;
+use crate::output::{self, DIM, GREEN};
 
 /// An operation's answer in words. An answer that an older version stored in another shape is shown
 /// as JSON.
@@ -54,6 +54,13 @@ pub(crate) fn answer(operation: &Operation, answer: &Answer, now: Time) -> Resul
 /// How long ago a time was, or how far ahead; empty without a time.
 fn ago(at: impl Into<Option<Time>>, now: Time) -> String {
     at.into().map_or(String::new(), |at| times::relative(at, now))
+}
+
+/// What a command has done, in one line: a verb, and what it was done to. The line continues below
+/// itself where the terminal is too narrow.
+fn did(verb: &str, what: &str) -> String {
+    let shown = format!("{GREEN}{verb}{GREEN:#} ");
+    columns::hanging(&format!("{verb} "), &shown, what, output::width())
 }
 
 /// How to see the next page, if there is one.

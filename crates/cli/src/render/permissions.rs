@@ -64,8 +64,8 @@ pub(super) fn answered(gate: &GateView) -> String {
         (GateState::Resumed, Some("always")) => {
             let id = short(&gate.id);
             format!(
-                "{GREEN}Allowed{GREEN:#}: {agent} may call {tool} from now on.\n\
-                 {DIM}To take it back: punch permission revoke {id}{DIM:#}\n"
+                "{GREEN}Allowed{GREEN:#}: {agent} may call {tool} from now on \
+                 {DIM}(to take it back: punch permission revoke {id}){DIM:#}\n"
             )
         }
         (GateState::Resumed, _) => {

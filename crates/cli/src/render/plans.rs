@@ -1,16 +1,16 @@
 //! Plans and agents for people: the tree with states, agents and the current position.
 
-use punchlist_core::plan::{Need, Reason};
+use punchlist_core::plan::{Need, PurgedPlan, Reason};
 use punchlist_core::{Time, plan};
 use punchlist_ops::operations::plan_list::PlanRow;
 use punchlist_ops::operations::{plan as tool_of_plan, plan_current, plan_from_todo, plan_import};
 use punchlist_ops::operations::{plan_purge, plan_sync, plan_tick};
-use punchlist_ops::views::{AgentView, PlanArchived, PlanView, PurgedPlanView, TaskView};
+use punchlist_ops::views::{AgentView, PlanArchived, PlanView, TaskView};
 
-use super::ago;
 use super::columns::{aligned, hanging};
 use super::marks::Mark;
-use crate::output::{self, BOLD, DIM, GREEN, clean};
+use super::{ago, did};
+use crate::output::{self, BOLD, DIM, clean};
 
 /// The mark after the current task.
 pub(crate) const CURRENT: &str = "<-- current";
@@ -81,10 +81,8 @@ fn number(task: &TaskView) -> String {
 pub(super) fn archived(what: &str, plan: &PlanArchived) -> String {
     let (file, branch) = (output::line(&plan.plan_file), output::line(&plan.branch));
     let (open, settled) = (plan.open, plan.settled);
-    format!(
-        "{what} {BOLD}{file}{BOLD:#} on {branch}: {settled} tasks settled, {open} open.\n\
-         {DIM}Importing the file brings it back.{DIM:#}\n"
-    )
+    let state = format!("{file} on {branch}: {settled} tasks settled, {open} open");
+    did(what, &format!("{state}; importing the file brings it back"))
 }
 
 /// The deleted plans.
@@ -92,7 +90,7 @@ pub(super) fn purged(output: &plan_purge::Output) -> String {
     if output.plans.is_empty() {
         return "Nothing was archived that long ago.\n".to_owned();
     }
-    let line = |plan: &PurgedPlanView| {
+    let line = |plan: &PurgedPlan| {
         let (file, branch) = (output::line(&plan.plan_file), output::line(&plan.branch));
         let (tasks, at) = (plan.tasks, plan.archived_at);
         format!("Removed {file} on {branch}: {tasks} tasks, archived at {at}\n")
@@ -106,15 +104,10 @@ pub(super) fn imported(output: &plan_import::Output) -> String {
     let (added, moved, archived, unchanged) = (of.added, of.moved, of.archived, of.unchanged);
     let back = if output.unarchived { "; it was archived and is back" } else { "" };
     let now = now(output.current.as_ref());
-    let told = format!(
+    let changes = format!(
         "{added} added, {moved} moved, {archived} archived, {unchanged} unchanged{back}{now}"
     );
-    did("Imported:", &told)
-}
-
-/// A word for what was done, and what came of it.
-fn did(verb: &str, told: &str) -> String {
-    hanging(&format!("{verb} "), &format!("{GREEN}{verb}{GREEN:#} "), told, output::width())
+    did("Imported:", &changes)
 }
 
 fn now(current: Option<&TaskView>) -> String {
@@ -194,8 +187,8 @@ pub(super) fn opened(output: &plan_from_todo::Output) -> String {
     let (plan, file) = (output::line(&output.plan_file), output::line(&output.file));
     let number = output.line_number;
     let now = now(output.current.as_ref());
-    let told = format!("the plan {plan} from line {number} of {file}; no file was written{now}");
-    did("Opened", &told)
+    let what = format!("the plan {plan} from line {number} of {file}; no file was written{now}");
+    did("Opened", &what)
 }
 
 /// Which line was ticked.

@@ -10,7 +10,7 @@ use punchlist_ops::views::run::RunView;
 
 use super::columns::{aligned, hanging};
 use super::marks::Mark;
-use super::{ago, short, short_among};
+use super::{ago, did, short, short_among};
 use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
 
 pub(super) fn listed(output: &run_list::Output, now: Time) -> String {
@@ -62,25 +62,16 @@ pub(crate) fn ended(reason: StopReason) -> &'static str {
     }
 }
 
-/// A run without its items.
-pub(super) fn brief(run: Option<&RunView>, now: Time) -> String {
-    match run {
-        None => "There is nothing to answer.\n".to_owned(),
-        Some(run) => block(run, "", [].iter(), now),
-    }
+/// A run that was started; none: its conversation has nothing to answer.
+pub(super) fn started(run: Option<&RunView>) -> String {
+    let Some(run) = run else { return "There is nothing to answer.\n".to_owned() };
+    let (id, agent, model) = (short(&run.id), line(&run.agent), line(&run.model));
+    did("Started", &format!("run {id} of {agent} with {model}; {}", stands(run)))
 }
 
 /// A run, what it said, and the items of its lists.
 pub(super) fn shown(output: &run_show::Output, now: Time) -> String {
-    block(&output.run, &output.text, output.done.iter().chain(&output.left), now)
-}
-
-fn block<'i>(
-    run: &RunView,
-    said: &str,
-    items: impl Iterator<Item = &'i RunItem>,
-    now: Time,
-) -> String {
+    let (run, said) = (&output.run, &output.text);
     let (agent, model) = (line(&run.agent), line(&run.model));
     let mut shown = format!("{BOLD}{agent}{BOLD:#} {DIM}{model}{DIM:#}\n");
     let mut add = |text: &str| shown.push_str(&hanging("  ", "  ", text, width()));
@@ -89,7 +80,7 @@ fn block<'i>(
     if !said.is_empty() {
         add(&clean(said));
     }
-    items.for_each(|item| add(&item_line(item)));
+    output.done.iter().chain(&output.left).for_each(|item| add(&item_line(item)));
     add(&used(run));
     add(&format!("run {}", short(&run.id)));
     shown

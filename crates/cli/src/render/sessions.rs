@@ -6,8 +6,8 @@ use punchlist_ops::operations::{session_context, session_hook, session_list, ses
 use punchlist_ops::views::SessionView;
 
 use super::columns::{aligned, hanging};
-use super::{ago, short, short_among};
-use crate::output::{self, BOLD, GREEN, width};
+use super::{ago, did, short, short_among};
+use crate::output::{self, BOLD, width};
 
 pub(super) fn listed(output: &session_list::Output, now: Time) -> String {
     if output.sessions.is_empty() {
@@ -54,26 +54,24 @@ pub(super) fn shown(session: &SessionView, now: Time) -> String {
     shown
 }
 
-/// Bound, unbound or ended: which session, and what it works on now.
+/// Started, bound, unbound or ended: which session, and what it works on now.
 pub(super) fn bound(verb: &str, session: &SessionView) -> String {
     let (id, title) = (short(&session.id), output::line(&session.title));
     let on = session.bound_issue.map(|number| format!("; it works on issue #{number}"));
-    format!("{GREEN}{verb}{GREEN:#} session {id} ({title}){}.\n", on.unwrap_or_default())
+    did(verb, &format!("session {id} ({title}){}", on.unwrap_or_default()))
 }
 
 pub(super) fn promoted(output: &session_promote::Output) -> String {
     let (issue, id) = (&output.issue, short(&output.session.id));
     let (number, title) = (issue.number, output::line(&issue.title));
-    format!("{GREEN}Filed{GREEN:#} issue #{number}: {title}\n  session {id} works on it now\n")
+    did("Filed", &format!("issue #{number}: {title}; session {id} works on it now"))
 }
 
 pub(super) fn sent(session: &SessionView) -> String {
     let (number, id) = (session.bound_issue.unwrap_or_default(), short(&session.id));
     let conversation = short(&session.conversation_id);
-    format!(
-        "{GREEN}Sent{GREEN:#} issue #{number} to an agent.\n  session {id}\n  \
-         conversation {conversation}\n"
-    )
+    let where_it_is = format!("session {id}, conversation {conversation}");
+    did("Sent", &format!("issue #{number} to an agent; {where_it_is}"))
 }
 
 /// The context of an agent, unchanged: other programs show it to a model.

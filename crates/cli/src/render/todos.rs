@@ -4,10 +4,9 @@ use punchlist_core::Time;
 use punchlist_ops::operations::todo_show;
 use punchlist_ops::views::{TakenTodo, TodoView};
 
-use super::columns::hanging;
-use super::short;
 use super::times::relative;
-use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line, width};
+use super::{did, short};
+use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
 
 /// What taking answers, in one line.
 pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
@@ -15,30 +14,20 @@ pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
         None => "Nothing to take.\n".to_owned(),
         Some(todo) => {
             let lease = held_until(output.epoch, output.lease_until, now);
-            told("Yours:", &format!("{}; {lease}", what(todo, now)))
+            did("Yours:", &format!("{}; {lease}", what(todo, now)))
         }
     }
 }
 
-/// The end of a lease that is the caller's.
-pub(super) fn lease(number: Option<i64>, until: Option<Time>, now: Time) -> String {
-    told("Yours:", &held_until(number, until, now))
-}
-
 /// Until when it is held; the number is what `--lease` takes.
-fn held_until(number: Option<i64>, until: Option<Time>, now: Time) -> String {
+pub(super) fn held_until(number: Option<i64>, until: Option<Time>, now: Time) -> String {
     let (Some(number), Some(until)) = (number, until) else { return String::new() };
     format!("the lease ends {} (renew it with --lease {number})", relative(until, now))
 }
 
 /// One line about a change: what was done to which item, and what is true of it now.
 pub(super) fn changed(verb: &str, todo: &TodoView, now: Time) -> String {
-    told(verb, &what(todo, now))
-}
-
-/// A line, which goes on below itself where the terminal is too narrow.
-fn told(verb: &str, text: &str) -> String {
-    hanging(&format!("{verb} "), &format!("{GREEN}{verb}{GREEN:#} "), text, width())
+    did(verb, &what(todo, now))
 }
 
 /// An item, and what is true of it.

@@ -37,7 +37,7 @@ fn a_sound_store_is_clean(backend: Backend) {
     let fold = store["checks"].as_array().unwrap().iter().find(|c| c["name"] == "fold").unwrap();
     assert_eq!(
         fold["detail"],
-        "the log gives the tables: 0 issues, 0 missions, 1 lists, 2 todos, 5 events"
+        "the log gives the tables: 0 issues, 0 missions, 1 list, 2 todos, 5 events"
     );
     let shown = place.punch(["doctor"]).run();
     assert_eq!(shown.exit, Some(0));

@@ -59,7 +59,8 @@ fn an_escalation_is_shown_and_answered_by_flags(backend: Backend) {
     assert_eq!(wrong["code"], "bad_response");
     assert_eq!(todo(&desk, "Write it down")["deadline"], "2026-11-01", "nothing changed");
     let said = desk.punch(&["inbox", "answer", "--extend", "2026-12-01"]).said();
-    assert!(said.starts_with("Extended to 2026-12-01.\n"), "{said}");
+    assert!(said.starts_with("Extended to 2026-12-01. TODO"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
     assert_eq!(todo(&desk, "Write it down")["deadline"], "2026-12-01");
     assert_eq!(desk.punch(&["inbox"]).said(), "Nothing is waiting for you.\n");
 }

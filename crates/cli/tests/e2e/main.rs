@@ -60,6 +60,7 @@ mod running;
 mod runs;
 mod session_lists;
 mod sessions;
+mod shells;
 mod support;
 mod targets;
 mod terminal_text;

@@ -77,8 +77,8 @@ fn what_is_given_always_is_listed_and_taken_back(backend: Backend) {
     let gate = desk.gate("c1");
     let said = desk.operator(&["inbox", "answer", "--allow", "always"]).said();
     let expected = format!(
-        "Allowed: primary may call deploy from now on.\n\
-         To take it back: punch permission revoke {}\n",
+        "Allowed: primary may call deploy from now on \
+         (to take it back: punch permission revoke {})\n",
         &gate[22..]
     );
     assert_eq!(said, expected);

@@ -24,7 +24,8 @@ fn a_plan_is_archived_restored_and_purged(backend: Backend) {
     let open = place.punch(["plan", "finish", FILE, "--json"]).refusal(1);
     assert_eq!((&open["code"], &open["open"]), (&json!("open_tasks"), &json!(3)));
     let said = place.punch(["plan", "finish", FILE, "--yes"]).said();
-    assert!(said.starts_with("Finished docs/plans/auth.md on main: 0 tasks settled, 3 open.\n"));
+    let finished = "Finished docs/plans/auth.md on main: 0 tasks settled, 3 open; importing";
+    assert!(said.starts_with(finished), "{said}");
     assert_eq!(place.punch(["plan", "tree", FILE]).said(), "There are no tasks in this plan.\n");
     let shown = place.punch(["plan", "tree", FILE, "--include-archived"]).said();
     assert!(shown.contains("archived at 2026-11-15"), "{shown}");

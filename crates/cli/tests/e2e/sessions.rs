@@ -48,7 +48,9 @@ fn a_session_lives_over_its_commands(backend: Backend) {
     let id = started["session"]["id"].as_str().unwrap();
     assert_eq!(desk.agent(&start).answer(), started, "a known one comes back");
     let short = &id[22..];
-    let bound = format!("Bound session {short} (Fix it); it works on issue #1.\n");
+    let again = desk.agent(&start[..start.len() - 1]).said();
+    assert_eq!(again, format!("Started session {short} (Fix it)\n"));
+    let bound = format!("Bound session {short} (Fix it); it works on issue #1\n");
     assert_eq!(desk.operator(&["session", "bind", "1", "--session", "s1"]).said(), bound);
     // By position, by flag and by the host's id; the current folder does not count.
     let whole = format!(
@@ -67,16 +69,13 @@ fn a_session_lives_over_its_commands(backend: Backend) {
     let context = desk.agent(&["session", "context", "s1"]).said();
     assert!(context.starts_with("Issue #1 (open): Log in fails\n"), "{context}");
     assert!(context.ends_with("Criteria (1):\n- [ ] It works\n"), "{context}");
-    let unbound = format!("Unbound session {short} (Fix it).\n");
+    let unbound = format!("Unbound session {short} (Fix it)\n");
     assert_eq!(desk.operator(&["session", "unbind", "s1"]).said(), unbound);
     assert_eq!(desk.agent(&["session", "context", "s1"]).said(), "", "nothing to know");
     let promote = ["session", "promote", "Found more", "--criteria", "Gone", "--session", "s1"];
     let promoted = desk.agent(&promote).said();
-    assert_eq!(
-        promoted,
-        format!("Filed issue #2: Found more\n  session {short} works on it now\n")
-    );
-    let ended = format!("Ended session {short} (Fix it).\n");
+    assert_eq!(promoted, format!("Filed issue #2: Found more; session {short} works on it now\n"));
+    let ended = format!("Ended session {short} (Fix it)\n");
     assert_eq!(desk.operator(&["session", "end", "s1"]).said(), ended);
     let ended = desk.operator(&["session", "show", "s1"]).said();
     assert!(ended.contains("\n  works on no issue\n  ended now\n"), "{ended}");
@@ -105,7 +104,14 @@ fn each_change_of_an_issue_prints_one_line() {
     let linked = said(&["issue", "link", "2", "child_of", "1"]);
     assert_eq!(linked, "Linked issue #2: Cookie is broken\n");
     let sent = said(&["issue", "send", "1", "Start with the tests."]);
-    assert!(sent.starts_with("Sent issue #1 to an agent.\n  session "), "{sent}");
+    assert!(sent.starts_with("Sent issue #1 to an agent; session "), "{sent}");
+    assert_eq!(sent.lines().count(), 1, "{sent}");
+    let run = said(&["call", "run_start", r#"{"prompt":"Go","model":"scripted:x"}"#]);
+    assert!(
+        run.starts_with("Started run ") && run.contains(" of primary with scripted:x"),
+        "{run}"
+    );
+    assert_eq!(run.lines().count(), 1, "{run}");
     let dup = said(&["issue", "dup", "3", "1", "--note", "the same"]);
     assert_eq!(dup, "Closed as a duplicate: issue #3: White page\n");
     let rests = said(&["issue", "defer", "2", "2026-11-16T08:00:00Z"]);
@@ -176,28 +182,36 @@ fn delegations_are_taken_reported_and_decided() {
         "{list}"
     );
     let taken = said(&["delegation", "take", "--types", "researcher", "--lease-s", "600"]);
-    assert!(taken.starts_with("researcher  running\n  Find out why\n"), "{taken}");
-    assert!(taken.contains("Yours: the lease ends in "), "{taken}");
+    let short = &id[22..];
+    let yours = format!("Yours: delegation {short} (researcher): Find out why; the lease ends in ");
+    assert!(taken.starts_with(&yours), "{taken}");
     let longer = said(&["delegation", "heartbeat", id, "1", "--lease-s", "900"]);
     assert!(longer.starts_with("Yours: the lease ends in "), "{longer}");
     let proposal = r#"{"items":[{"content":"Patch the cookie","phase":"Fix"}]}"#;
     let report = ["delegation", "report", id, "1", "--result", "The cookie."];
     let report = desk.agent(&report).words(["--proposal", proposal]).said();
-    assert!(report.contains("\n  → The cookie.\n  it proposes, and nobody has"), "{report}");
-    assert!(report.ends_with("\n  - Patch the cookie (Fix)\n"), "{report}");
+    let returned = format!(
+        "Returned delegation {short} (researcher): The cookie; it proposes 1 item (`punch \
+         delegation decide`)"
+    );
+    assert_eq!(report.split_whitespace().collect::<Vec<_>>().join(" "), returned);
+    let shown = desk.operator(&["delegation", "show", id]).said();
+    assert!(shown.contains("\n  → The cookie.\n  it proposes, and nobody has"), "{shown}");
+    assert!(shown.ends_with("\n  - Patch the cookie (Fix)\n"), "{shown}");
     // An item needs only a text.
     let item = r#"{"content":"Test it","phase":"Fix"}"#;
     let decide = ["delegation", "decide", id, "modify", "--items", "Patch it", "--items", item];
     let decided = desk.operator(&decide).said();
-    assert!(decided.contains("its proposal was answered with modify:"), "{decided}");
+    assert_eq!(decided, format!("Modified the proposal of delegation {short} (researcher)\n"));
     let list = desk.operator(&["todo", "view", "--issue", "1"]).said();
     assert!(list.starts_with("Steps\n  [/] Patch it\nFix\n  [ ] Test it\n"), "{list}");
     let shown = desk.operator(&["delegation", "show", id]).said();
     assert!(shown.starts_with("researcher  returned\n"), "{shown}");
+    assert!(shown.contains("its proposal was answered with modify:"), "{shown}");
     let second = desk.agent(&["delegation", "list", "--state", "queued", "--json"]).answer();
     let second = second["delegations"][0]["id"].as_str().unwrap();
     let cancelled = desk.operator(&["delegation", "cancel", second, "--reason", "enough"]).said();
-    assert!(cancelled.starts_with("researcher  cancelled\n"), "{cancelled}");
+    assert_eq!(cancelled, format!("Cancelled delegation {} (researcher)\n", &second[22..]));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn measured_by(backend: Backend, command: &Value) -> (Place, String, String) {
 fn metrics_are_collected_from_the_command_line(backend: Backend) {
     let (place, lead) = measured(backend, &json!(["echo", "72"]));
     let queued = place.punch(["metric", "collect", MISSION]).with(&lead).said();
-    assert_eq!(queued, "Queued local-build-time\npunch worker reads them.\n");
+    assert_eq!(queued, "Queued local-build-time; `punch worker` reads them\n");
     let worked = place.punch(["worker", "--once"]).said();
     assert_eq!(worked, format!("collected  test/{MISSION}/{METRIC}  72s\n"));
     assert_eq!(place.punch(["worker", "--once"]).said(), "");

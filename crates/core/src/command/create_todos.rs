@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
 use crate::authority::{Action, Verdict, authority};
-use crate::capacity::Place;
+use crate::capacity::Tier;
 use crate::deadline::Deadline;
 use crate::event::TodoCreated;
 use crate::text::{Body, Content, Title, normalised, or_empty};
@@ -182,15 +182,15 @@ impl Draft<'_> {
             return Ok(wanted);
         };
         Ok(match limits.place(wanted, &self.state.tally)? {
-            Place::Granted(status) => status,
-            Place::OverLimit => {
+            Tier::Granted(status) => status,
+            Tier::OverLimit => {
                 let active = self.state.tally.active() + 1;
                 self.decision
                     .warnings
                     .push(Warning::OverActiveLimit { limit: limits.active, active });
                 wanted
             }
-            Place::Spilled => {
+            Tier::Spilled => {
                 self.decision.warnings.push(Warning::SpilledToBacklog { limit: limits.active });
                 Status::Backlog
             }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
-use crate::capacity::Place;
+use crate::capacity::Tier;
 use crate::event::TodoPromoted;
 use crate::transition::Move;
 use crate::{Refused, TodoId, Warning};
@@ -22,7 +22,7 @@ impl PromoteTodo {
         }
         draft.can(Move::Promote, self.todo_id)?;
         if let Some(limits) = draft.state.limits
-            && limits.promote(&draft.state.tally)? == Place::OverLimit
+            && limits.promote(&draft.state.tally)? == Tier::OverLimit
         {
             let active = draft.state.tally.active() + 1;
             let warning = Warning::OverActiveLimit { limit: limits.active, active };

@@ -171,7 +171,7 @@ pub fn system(
         }
         Role::Owner => {
             "You own a pillar of a mission: you plan its todos, do the work you are handed, and \
-             report. You never complete a todo yourself; whoever leads does."
+             report. You never complete a todo yourself; the lead does."
         }
         Role::Worker => {
             "You do one piece of work for another agent, which sees only your last message: end \

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::slug::{is_slug, slug_of};
 use super::{LimitScope, OverduePending, Standing, StrategyStatus, cadence};
+use crate::capacity::Limits;
 use crate::duration::Span;
 use crate::evidence::EvidenceKind;
 use crate::metric::{Direction, Figure, MetricKind, Operator};
@@ -57,14 +58,21 @@ pub struct CadenceSpec {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TodoSpec {
-    /// How many may be pending or in progress; default 10.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(description = format!(
+        "How many may be pending or in progress; default {}.", Limits::DEFAULT.active
+    ))]
     pub active_todo_limit: Option<u32>,
-    /// How many may wait in the backlog; default 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(description = format!(
+        "How many may wait in the backlog; default {}.", Limits::DEFAULT.backlog
+    ))]
     pub backlog_todo_limit: Option<u32>,
-    /// How many over the active limit are still accepted, with a warning; default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(description = format!(
+        "How many over the active limit are still accepted, with a warning; default {}.",
+        Limits::DEFAULT.active_soft_margin
+    ))]
     pub active_soft_margin: Option<u32>,
     /// Are the limits for the whole mission, or for each pillar? Default: mission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -165,11 +173,9 @@ pub struct TargetSpec {
     /// On which side of the value it should be.
     pub operator: Operator,
     /// The figure itself.
-    #[schemars(with = "f64")]
     pub value: Figure,
     /// A figure beyond the value but not beyond this is a warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<f64>")]
     pub warning_threshold: Option<Figure>,
     /// The direction it should move in; if absent, the operator field decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Verdict, authority};
@@ -27,9 +28,10 @@ pub struct ArchivedPlan {
     pub last_seq: Option<i64>,
 }
 
-/// What is deleted of one plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A plan whose tasks were deleted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "PurgedPlanView")]
 pub struct PurgedPlan {
     pub plan_file: String,
     pub branch: String,

@@ -136,8 +136,7 @@ impl Runtime<'_> {
         };
         let Some(run) = run else { return Ok(false) };
         let cancel = Cancel::default();
-        let outcome =
-            self.held(project, &held, &cancel, || self.drive_with(project, run, &cancel))?;
+        let outcome = self.held(project, &held, &cancel, || self.drive(project, run, &cancel))?;
         match outcome {
             Outcome::Ended(reason) => {
                 let said = self.said(project, run, reason)?;

@@ -69,13 +69,8 @@ pub(super) enum Flow {
 }
 
 impl Runtime<'_> {
-    /// Executes a run until it ends, waits, or is taken over by another process.
-    pub fn drive(&self, project: &str, id: RunId) -> Result<Outcome, Error> {
-        self.drive_with(project, id, &Cancel::default())
-    }
-
-    /// Like `drive`, but ends when it is cancelled.
-    pub fn drive_with(&self, project: &str, id: RunId, cancel: &Cancel) -> Result<Outcome, Error> {
+    /// Executes a run until it ends, waits, is taken over by another process, or is cancelled.
+    pub fn drive(&self, project: &str, id: RunId, cancel: &Cancel) -> Result<Outcome, Error> {
         self.take_and_drive(project, id, None, cancel)
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use punchlist_core::{Role, RunId, Time};
 use punchlist_engine::agent::{Live, Outcome, Runtime};
-use punchlist_engine::model::{Scripted, Shelf};
+use punchlist_engine::model::{Cancel, Scripted, Shelf};
 use punchlist_engine::{Pump, Worker};
 use punchlist_ops::config::{Origin, Roster};
 use punchlist_ops::{Envelope, Error, Ops};
@@ -67,7 +67,7 @@ impl Stage {
 
     /// Executes a run.
     pub(crate) fn drive(&self, run: RunId) -> Outcome {
-        self.runtime(&|| false, |runtime| runtime.drive("test", run).unwrap())
+        self.runtime(&|| false, |runtime| runtime.drive("test", run, &Cancel::default()).unwrap())
     }
 
     pub(crate) fn runtime<T>(

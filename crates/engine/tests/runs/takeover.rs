@@ -87,7 +87,7 @@ fn killed_at(stage: &Stage, outside: &dyn OutsideTools, run: RunId, nth: usize) 
     let life = || {
         stage.runtime(&|| false, |runtime| {
             let runtime = Runtime { observer: &told, outside, ..*runtime };
-            runtime.drive("test", run).unwrap()
+            runtime.drive("test", run, &Cancel::default()).unwrap()
         })
     };
     catch_unwind(AssertUnwindSafe(life)).is_err()
@@ -197,7 +197,7 @@ fn a_run_stopped_during_a_call_ends_soon(backend: Backend) {
         std::thread::scope(|scope| {
             let driven = scope.spawn(|| {
                 stage.runtime(&|| false, |runtime| {
-                    Runtime { observer: &told, ..*runtime }.drive("test", run)
+                    Runtime { observer: &told, ..*runtime }.drive("test", run, &Cancel::default())
                 })
             });
             is_asked.recv().unwrap();
@@ -247,8 +247,9 @@ fn only_one_of_two_processes_keeps_the_run(backend: Backend) {
             assert_eq!(stage.drive(run), Outcome::Ended(StopReason::NoPlan));
         }
     };
-    let first = stage
-        .runtime(&|| false, |runtime| Runtime { observer: &told, ..*runtime }.drive("test", run));
+    let first = stage.runtime(&|| false, |runtime| {
+        Runtime { observer: &told, ..*runtime }.drive("test", run, &Cancel::default())
+    });
     assert_eq!(first.unwrap(), Outcome::Lost);
     let kinds: Vec<String> = stage.chat(run).into_iter().map(|(_, kind, _)| kind).collect();
     assert_eq!(kinds, ["text", "text", "result", "text"], "nothing is there twice");

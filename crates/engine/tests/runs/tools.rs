@@ -63,7 +63,9 @@ fn said(text: &str, is_error: bool) -> Answer {
 }
 
 fn drive(stage: &Stage, outside: &dyn OutsideTools, run: punchlist_core::RunId) -> Outcome {
-    stage.runtime(&|| false, |runtime| Runtime { outside, ..*runtime }.drive("test", run).unwrap())
+    stage.runtime(&|| false, |runtime| {
+        Runtime { outside, ..*runtime }.drive("test", run, &Cancel::default()).unwrap()
+    })
 }
 
 /// S-25, S-32, D-19: after one retry the item is held as failed, and the next one continues. The

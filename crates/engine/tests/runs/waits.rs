@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Role, RunId};
 use punchlist_engine::agent::{Live, Outcome, Runtime};
+use punchlist_engine::model::Cancel;
 use punchlist_store::sql;
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
@@ -35,7 +36,7 @@ pub(crate) fn drive_while(
         }
     };
     stage.runtime(&|| false, |runtime| {
-        Runtime { observer: &told, ..*runtime }.drive("test", run).unwrap()
+        Runtime { observer: &told, ..*runtime }.drive("test", run, &Cancel::default()).unwrap()
     })
 }
 

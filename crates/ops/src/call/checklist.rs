@@ -1,14 +1,14 @@
 //! The checklist of an issue: finds it through the session or the issue that the caller names, and
 //! updates the issue when its checklist changes.
 //!
-//! Also, for lists of every kind: `notes`, and `lock_owner`, which defines the order of locks.
+//! Also `notes`, for lists of every kind.
 
 use punchlist_core::command::Command;
 use punchlist_core::issue::checklist::{Notes, markdown};
 use punchlist_core::issue::ledger;
 use punchlist_core::{Actor, Decision, Issue, IssueId, Refusal, Scope, Snapshot};
+use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
-use punchlist_store::{Dialect, Load};
 
 use super::{Call, host_id};
 use crate::Error;
@@ -73,41 +73,18 @@ impl Call<'_, '_> {
         Ok(notes)
     }
 
-    /// Locks the owner of a list before the list itself. Everything locks in this order.
-    pub(crate) fn lock_owner(&mut self, scope: &Scope) -> Result<(), Error> {
-        // SQLite has only one writer, so it needs no lock.
-        if let Some(id) = issue_id(scope).filter(|_| self.tx.dialect() == Dialect::Postgres) {
-            self.tx.issue_by_id(id, Lock::Row)?;
-        }
-        if let Scope::Pillar { mission, .. } = scope
-            && let Some(project) = self.project()?
-        {
-            self.tx.mission_head(project, mission, Lock::Row)?;
-        }
-        Ok(())
-    }
-
     /// Applies a change of a checklist to its issue: the revision grows, and the ledger is written.
     pub(super) fn follow(
         &mut self,
+        id: IssueId,
         actor: &Actor,
         snapshot: &Snapshot,
         command: &Command,
         decided: &Decision,
     ) -> Result<(), Error> {
-        let Some(id) = issue_id(&snapshot.list.scope).filter(|_| !decided.events.is_empty()) else {
-            return Ok(());
-        };
         let Some(issue) = self.tx.issue_by_id(id, Lock::No)? else { return Ok(()) };
         let now = self.envelope.now;
         let told = ledger::follow(&issue, snapshot, command, decided, actor, now, &mut self.ids);
         self.record_issue(issue.project_id, Some(issue), &told).map(|_| ())
-    }
-}
-
-fn issue_id(scope: &Scope) -> Option<IssueId> {
-    match scope {
-        Scope::Issue { issue_id } => IssueId::parse(issue_id),
-        _ => None,
     }
 }

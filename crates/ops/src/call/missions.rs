@@ -129,19 +129,6 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Loads the limits and terms of a pillar's list from its mission, with the counts they apply
-    /// to.
-    pub(super) fn bring_terms(&mut self, snapshot: &mut Snapshot) -> Result<(), Error> {
-        let Scope::Pillar { mission: slug, pillar } = &snapshot.list.scope else { return Ok(()) };
-        let project = snapshot.list.project_id;
-        let Some(mission) = self.tx.mission_head(project, slug, Lock::No)? else { return Ok(()) };
-        let counted = mission.counted(pillar);
-        snapshot.tally = self.tx.open_tally(project, slug, counted)?;
-        snapshot.limits = Some(mission.todo.limits);
-        snapshot.terms = mission.terms();
-        Ok(())
-    }
-
     /// May the caller see this mission? Step 3 has checked that its role may see missions at all.
     pub(crate) fn sees_mission(&self, mission: &Mission) -> Result<(), Error> {
         Ok(mission.shows_itself_to(&self.envelope.actor)?)

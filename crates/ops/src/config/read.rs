@@ -12,7 +12,7 @@ use super::roster::{AGENT_NAME, is_agent_name};
 use super::server::ServerTable;
 use super::tool::ToolTable;
 use super::{AgentConfig, Config, Origin};
-use crate::explain::{Fault, explain_at, join, nearest};
+use crate::explain::{Fault, explain, join, nearest};
 use crate::schema;
 
 /// The top-level keys: the tables, the switch for session lists, and the project's name.
@@ -119,7 +119,7 @@ fn entries<'f>(
 /// Parses one table. An error is explained by the table's schema if possible.
 fn table<T: DeserializeOwned + JsonSchema>(path: &str, value: &Value) -> Result<T, Fault> {
     serde_path_to_error::deserialize(value).map_err(|error| {
-        explain_at(&schema::of_input::<T>(), value, path).unwrap_or_else(|| {
+        explain(&schema::of_input::<T>(), value, path).unwrap_or_else(|| {
             let (inner, detail) = (error.path().to_string(), error.inner().to_string());
             let path = if inner == "." { path.to_owned() } else { format!("{path}.{inner}") };
             Fault::Other { path, detail }

@@ -31,7 +31,6 @@ pub struct Input {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub project: String,
-    #[schemars(with = "String")]
     pub since: Time,
     /// How many completions there were.
     pub completions: u64,
@@ -58,7 +57,6 @@ pub struct CloseRow {
     pub todo_id: String,
     pub title: String,
     pub actor: String,
-    #[schemars(with = "String")]
     pub at: Time,
     pub outcome: Option<String>,
     pub reasons: Vec<Suspicion>,

@@ -41,7 +41,6 @@ pub struct Output {
     pub title: String,
     pub status: Status,
     pub outcome: String,
-    #[schemars(with = "String")]
     pub completed_at: Time,
     /// Items of this turn that are pending or in progress.
     pub remaining: u64,
@@ -66,7 +65,7 @@ impl Define for CompleteTodo {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let turn = call.turn()?;
+        let turn = turn(call.envelope())?;
         let unknown = || {
             let (todo_id, list) = (input.todo_id.clone(), Some(ListKind::Turn));
             Error::from(Refusal::UnknownTodo { todo_id, list })

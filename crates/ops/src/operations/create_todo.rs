@@ -82,7 +82,7 @@ impl Define for CreateTodo {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let turn = call.turn()?;
+        let turn = turn(call.envelope())?;
         let mut snapshot = call.open(turn, Load::Counts)?;
         let items = input.items.iter().map(new_todo).collect();
         let decision = call.decide(&mut snapshot, CreateTodos { items })?;

@@ -21,9 +21,11 @@ pub struct Input {
     pub delegation_id: String,
     /// The number of the lease it was taken with.
     pub epoch: i64,
-    /// Seconds from now; absent: 30, at most a day; 0: release it.
     #[serde(default, deserialize_with = "range::<0, LEASE_S_MAX, _>")]
-    #[schemars(range(min = 0, max = 86_400))]
+    #[schemars(
+        description = format!("Seconds from now; absent: {LEASE_S}, at most a day; 0: release it."),
+        range(min = 0, max = LEASE_S_MAX)
+    )]
     pub lease_s: Option<i64>,
 }
 
@@ -31,7 +33,6 @@ pub struct Input {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     pub epoch: i64,
-    #[schemars(with = "String")]
     pub lease_until: Time,
 }
 

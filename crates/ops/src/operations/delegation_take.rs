@@ -29,9 +29,11 @@ pub struct Input {
     /// Only this delegation.
     #[serde(default)]
     pub delegation_id: Maybe<Title>,
-    /// Seconds; absent: 30, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
-    #[schemars(range(min = 1, max = 86_400))]
+    #[schemars(
+        description = format!("Seconds; absent: {LEASE_S}, at most a day."),
+        range(min = 1, max = LEASE_S_MAX)
+    )]
     pub lease_s: Option<i64>,
 }
 
@@ -42,7 +44,6 @@ pub struct Output {
     pub delegation: Option<DelegationView>,
     /// Give it in the report.
     pub epoch: Option<i64>,
-    #[schemars(with = "Option<String>")]
     pub lease_until: Option<Time>,
 }
 

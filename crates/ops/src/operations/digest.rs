@@ -30,7 +30,6 @@ pub struct Input {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     pub project: String,
-    #[schemars(with = "String")]
     pub since: Time,
     pub total: Counts,
     /// The most active first.
@@ -93,7 +92,6 @@ pub struct Deed {
     pub title: String,
     /// The outcome, the feedback or the reason.
     pub said: Option<String>,
-    #[schemars(with = "String")]
     pub at: Time,
     /// It was recorded with an overridden clock (PUNCHLIST_NOW).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,14 +1,16 @@
 //! `event_list`: the log of a project, from a cursor on or its newest part.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use punchlist_core::authority::{Action, Subject, may_any};
-use punchlist_core::{IssueId, ProjectId, RunId, SessionId, Time, TodoId};
+use punchlist_core::{Event, IssueId, ProjectId, RunId, SessionId, Time, TodoId};
 use punchlist_store::Recorded;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::Error;
 use crate::access::Access;
@@ -58,7 +60,7 @@ pub struct Output {
     pub next_cursor: Option<i64>,
 }
 
-#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct EventRow {
     pub seq: i64,
     /// The version of the data's format.
@@ -72,17 +74,26 @@ pub struct EventRow {
     pub r#as: Option<String>,
     /// The operation that caused it.
     pub cause: String,
-    #[schemars(with = "String")]
     pub at: Time,
     /// The real time when it was recorded: `at` may come from PUNCHLIST_NOW.
     #[serde(rename = "recordedAt")]
-    #[schemars(with = "String")]
     pub recorded_at: Time,
     /// What proved the actor's identity: terminal, none, http, token:ID, run:ID or engine;
     /// absent in older logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
-    pub data: Value,
+    /// As it is stored: most readers of the log pass it on, or parse it as an event.
+    #[schemars(with = "Value")]
+    pub data: Box<RawValue>,
+}
+
+impl EventRow {
+    /// The event itself; `None` if this build does not know it.
+    #[must_use]
+    pub fn event(&self) -> Option<Event> {
+        let mut data = serde_json::Deserializer::from_str(self.data.get());
+        Event::read(&self.r#type, &mut data).ok().flatten()
+    }
 }
 
 #[derive(Debug)]
@@ -162,7 +173,7 @@ fn within_reach(call: &mut Call<'_, '_>, events: Vec<Recorded>) -> Result<Vec<Re
 }
 
 pub(crate) fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
-    let data = serde_json::from_str(&event.data).map_err(punchlist_store::Error::from)?;
+    let data = RawValue::from_string(event.data).map_err(punchlist_store::Error::from)?;
     Ok(EventRow {
         seq: event.seq,
         v: event.v,
@@ -179,27 +190,43 @@ pub(crate) fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
     })
 }
 
-/// The names of the things whose ids are in the events.
+/// The names of the ids in the events.
 fn names(
     call: &mut Call<'_, '_>,
     project: ProjectId,
     events: &[EventRow],
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut names = BTreeMap::new();
+    let mut ids = Vec::new();
     for event in events {
-        let inner = event.data.as_object().into_iter().flat_map(|data| data.values());
-        for part in std::iter::once(&event.data).chain(inner) {
-            for field in ["todoId", "issueId", "sessionId", "runId"] {
-                let Some(id) = part.get(field).and_then(Value::as_str) else { continue };
-                if !names.contains_key(id)
-                    && let Some(name) = name_of(call, project, (field, id))?
-                {
-                    names.insert(id.to_owned(), name);
-                }
+        collect(event.data.get(), 1, &mut ids);
+        for (field, id) in ids.drain(..) {
+            if !names.contains_key(&id)
+                && let Some(name) = name_of(call, project, (field, &id))?
+            {
+                names.insert(id, name);
             }
         }
     }
     Ok(names)
+}
+
+/// The fields that hold an id which has a name.
+const NAMED: [&str; 4] = ["todoId", "issueId", "sessionId", "runId"];
+
+/// Collects the ids in an event's data, down to this depth. Nothing else of it is parsed.
+fn collect(data: &str, depth: usize, ids: &mut Vec<(&'static str, String)>) {
+    let fields: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(data).unwrap_or_default();
+    for (name, value) in fields {
+        let named = NAMED.iter().find(|field| **field == name);
+        match (named, serde_json::from_str(value.get())) {
+            (Some(field), Ok(id)) => ids.push((*field, id)),
+            (None, _) if depth > 0 && value.get().starts_with('{') => {
+                collect(value.get(), depth - 1, ids);
+            }
+            _ => {}
+        }
+    }
 }
 
 fn name_of(

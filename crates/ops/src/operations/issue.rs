@@ -104,7 +104,8 @@ impl Define for IssueTool {
     const ACCESS: Access = Access::On(Subject::Issue, Action::View);
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces { profiles: &[Profile::Issue], ..Surfaces::CALL };
-    const EXAMPLE: &'static str = r#"{"action":"create","title":"Log in fails on Safari"}"#;
+    const EXAMPLE: &'static str =
+        r#"{"action":"create","title":"The cart is empty after a reload"}"#;
 
     type Input = Input;
     type Output = Output;

@@ -39,7 +39,7 @@ impl Define for IssueChecklistEdit {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces = Surfaces::CALL;
     const EXAMPLE: &'static str =
-        r##"{"number":1,"markdown":"# Criteria\n- [ ] It works\n","expectedRevision":3}"##;
+        r##"{"number":1,"markdown":"# Criteria\n- [ ] It works\n","expectedRevision":2}"##;
 
     type Input = Input;
     type Output = issue_show::Output;

@@ -82,7 +82,6 @@ impl From<Seen> for LinkView {
 pub struct SignOffView {
     pub gate_id: String,
     pub by: Option<String>,
-    #[schemars(with = "Option<String>")]
     pub at: Option<Time>,
     /// The question.
     pub text: String,
@@ -121,7 +120,6 @@ pub struct UpdateView {
     pub kind: UpdateKind,
     pub author: String,
     pub text: String,
-    #[schemars(with = "String")]
     pub created_at: Time,
 }
 

@@ -49,11 +49,8 @@ pub struct Item {
     /// Place in the list, from 0.
     pub priority: i64,
     pub outcome: Option<String>,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "Option<String>")]
     pub started_at: Option<Time>,
-    #[schemars(with = "Option<String>")]
     pub completed_at: Option<Time>,
 }
 
@@ -86,7 +83,7 @@ impl Define for ListTodo {
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let turn = call.turn()?;
+        let turn = turn(call.envelope())?;
         let load = match input.status {
             None | Some(Filter::Pending | Filter::InProgress) => Load::Open,
             Some(Filter::Completed | Filter::Cancelled | Filter::All) => Load::All,

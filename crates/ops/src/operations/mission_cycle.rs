@@ -39,7 +39,6 @@ pub struct Output {
     pub planned: Vec<String>,
     /// Titles of todos that wait for the lead's review.
     pub review_queue: Vec<String>,
-    #[schemars(with = "Option<String>")]
     pub next_cycle_at: Option<Time>,
 }
 

@@ -35,7 +35,8 @@ impl Define for MissionInit {
             "metrics": [{
                 "name": "Local build time",
                 "type": "duration",
-                "target": { "operator": "<", "value": 60, "warningThreshold": 90 }
+                "target": { "operator": "<", "value": 60, "warningThreshold": 90 },
+                "collect": { "command": ["./measure-build.sh"] }
             }]
         }]
     }"#;

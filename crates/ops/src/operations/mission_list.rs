@@ -32,7 +32,6 @@ pub struct Row {
     pub name: String,
     pub status: Standing,
     pub counts: Counts,
-    #[schemars(with = "Option<String>")]
     pub next_cycle_at: Option<Time>,
 }
 

@@ -2,7 +2,7 @@
 
 use punchlist_core::authority::Action;
 use punchlist_core::conversation::MessageKind;
-use punchlist_core::mission::Standing;
+use punchlist_core::mission::{Standing, Strategy};
 use punchlist_core::{ListKind, Mission, Scope, Time};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::views::mission::{MetricStanding, Recommendation, StrategyView, strategies};
+use crate::views::mission::{MetricStanding, Recommendation};
 use crate::views::{MissionTodoView, MissionView};
 
 /// Show a mission: counts, metrics, reviews, overdue todos.
@@ -45,14 +45,12 @@ pub struct Output {
     pub cycles: Vec<CycleView>,
     /// Open questions to a person about overdue todos.
     pub escalations: Vec<Escalation>,
-    #[schemars(with = "Option<String>")]
     pub next_cycle_at: Option<Time>,
 }
 
 /// A cycle that was run.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CycleView {
-    #[schemars(with = "String")]
     pub at: Time,
     /// How many todos were completed from then until the next one.
     pub completed: i64,
@@ -66,7 +64,7 @@ pub struct PillarStanding {
     pub status: Standing,
     pub counts: Counts,
     pub metrics: Vec<MetricStanding>,
-    pub strategies: Vec<StrategyView>,
+    pub strategies: Vec<Strategy>,
 }
 
 /// A question about an overdue todo.
@@ -76,7 +74,6 @@ pub struct Escalation {
     pub gate_id: String,
     pub todo_id: String,
     pub text: String,
-    #[schemars(with = "String")]
     pub created_at: Time,
 }
 
@@ -144,7 +141,7 @@ impl Define for MissionStatus {
                 status: pillar.status,
                 counts: Counts::new(&mission, &own),
                 metrics: call.metric_standings(pillar)?,
-                strategies: strategies(pillar),
+                strategies: pillar.strategies.clone(),
             });
         }
         let cycles = if is_open_wanted { cycles(call, &mission)? } else { Vec::new() };

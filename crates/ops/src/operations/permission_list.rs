@@ -50,7 +50,6 @@ pub struct PermissionView {
     /// The tool's definition when it was permitted; if it changes, a person is asked again.
     pub definition: Value,
     pub granted_by: Option<String>,
-    #[schemars(with = "Option<String>")]
     pub granted_at: Option<Time>,
     /// When it was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]

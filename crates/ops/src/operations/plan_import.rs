@@ -62,8 +62,10 @@ impl Define for PlanImport {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["plan", "import"], positional: &["planFile"], ..Surfaces::CALL };
-    const EXAMPLE: &'static str =
-        r##"{"planFile":"docs/plans/auth.md","markdown":"# Auth\n- [ ] Add the model\n"}"##;
+    const EXAMPLE: &'static str = concat!(
+        r#"{"planFile":"docs/plans/auth.md","#,
+        r##""markdown":"# Auth\n- [ ] Add the model\n- [ ] Add the page\n"}"##
+    );
 
     type Input = Input;
     type Output = Output;

@@ -38,9 +38,7 @@ pub struct PlanRow {
     pub open: u64,
     pub completed: u64,
     pub cancelled: u64,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "Option<String>")]
     pub archived_at: Option<Time>,
 }
 

@@ -2,7 +2,7 @@
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
-use punchlist_core::plan::PurgePlans;
+use punchlist_core::plan::{PurgePlans, PurgedPlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,6 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Lasting;
-use crate::views::PurgedPlanView;
 
 /// Delete the tasks of plans archived long ago, permanently. The log keeps who did what, and when.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +26,7 @@ pub struct Input {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// The deleted plans, in the order they were archived.
-    pub plans: Vec<PurgedPlanView>,
+    pub plans: Vec<PurgedPlan>,
     /// The number of deleted tasks.
     pub tasks: u64,
 }
@@ -51,6 +50,6 @@ impl Define for PlanPurge {
             confirm: input.confirm == Some(true),
         })?;
         let tasks = purged.iter().map(|plan| plan.tasks).sum();
-        Ok(Output { plans: purged.into_iter().map(PurgedPlanView::from).collect(), tasks })
+        Ok(Output { plans: purged, tasks })
     }
 }

@@ -57,8 +57,10 @@ impl Define for PlanSync {
     const ACCESS: Access = Access::List(ListKind::Plan, &[Action::View]);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces::CALL;
-    const EXAMPLE: &'static str =
-        r##"{"planFile":"docs/plans/auth.md","markdown":"# Auth\n- [ ] Add the model\n"}"##;
+    const EXAMPLE: &'static str = concat!(
+        r#"{"planFile":"docs/plans/auth.md","#,
+        r##""markdown":"# Auth\n- [ ] Add the model\n- [ ] Add the page\n"}"##
+    );
 
     type Input = Input;
     type Output = Output;

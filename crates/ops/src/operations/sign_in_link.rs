@@ -28,7 +28,6 @@ pub struct Output {
     pub code: String,
     /// The link at each server of this store, the one that started last first; none: no server runs.
     pub urls: Vec<String>,
-    #[schemars(with = "String")]
     pub expires_at: Time,
 }
 

@@ -69,7 +69,6 @@ pub struct Output {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldRow>,
     /// The time of the last event.
-    #[schemars(with = "Option<String>")]
     pub last_event_at: Option<Time>,
 }
 
@@ -81,7 +80,6 @@ pub struct ListRow {
     /// What the list belongs to, in words.
     pub about: String,
     pub summary: Summary,
-    #[schemars(with = "String")]
     pub created_at: Time,
 }
 

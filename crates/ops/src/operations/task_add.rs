@@ -36,7 +36,7 @@ impl Define for TaskAdd {
         positional: &["parentId", "content"],
         ..Surfaces::CALL
     };
-    const EXAMPLE: &'static str = r#"{"parentId":"12","content":"Spec review"}"#;
+    const EXAMPLE: &'static str = r#"{"parentId":"t1","content":"Spec review"}"#;
 
     type Input = Input;
     type Output = PlanView;

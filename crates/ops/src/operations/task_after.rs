@@ -37,7 +37,7 @@ impl Define for TaskAfter {
         positional: &["taskId", "after"],
         ..Surfaces::CALL
     };
-    const EXAMPLE: &'static str = r#"{"taskId":"12","after":["t3"]}"#;
+    const EXAMPLE: &'static str = r#"{"taskId":"t3","after":["t2"]}"#;
 
     type Input = Input;
     type Output = PlanView;

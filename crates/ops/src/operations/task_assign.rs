@@ -32,7 +32,7 @@ impl Define for TaskAssign {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["plan", "assign"], positional: &["taskId"], ..Surfaces::CALL };
-    const EXAMPLE: &'static str = r#"{"taskId":"12","agent":"primary.subagents.backend"}"#;
+    const EXAMPLE: &'static str = r#"{"taskId":"t2","agent":"primary.subagents.backend"}"#;
 
     type Input = Input;
     type Output = PlanView;

@@ -36,7 +36,7 @@ impl Define for TaskCancel {
         positional: &["taskId", "reason"],
         ..Surfaces::CALL
     };
-    const EXAMPLE: &'static str = r#"{"taskId":"12","reason":"Not needed"}"#;
+    const EXAMPLE: &'static str = r#"{"taskId":"t2","reason":"Not needed"}"#;
 
     type Input = Input;
     type Output = PlanView;

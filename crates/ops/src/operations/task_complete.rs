@@ -43,7 +43,7 @@ impl Define for TaskComplete {
         positional: &["taskId", "outcome"],
         ..Surfaces::CALL
     };
-    const EXAMPLE: &'static str = r#"{"taskId":"12","outcome":"Merged"}"#;
+    const EXAMPLE: &'static str = r#"{"taskId":"t2","outcome":"Merged"}"#;
 
     type Input = Input;
     type Output = PlanView;

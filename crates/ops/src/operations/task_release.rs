@@ -34,7 +34,7 @@ impl Define for TaskRelease {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { command: &["plan", "release"], positional: &["taskId"], ..Surfaces::CALL };
-    const EXAMPLE: &'static str = r#"{"taskId":"12","reason":"The agent is gone"}"#;
+    const EXAMPLE: &'static str = r#"{"taskId":"t2","reason":"The agent is gone"}"#;
 
     type Input = Input;
     type Output = PlanView;

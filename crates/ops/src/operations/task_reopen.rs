@@ -36,7 +36,7 @@ impl Define for TaskReopen {
         positional: &["taskId", "reason"],
         ..Surfaces::CALL
     };
-    const EXAMPLE: &'static str = r#"{"taskId":"12","reason":"It fails on Windows"}"#;
+    const EXAMPLE: &'static str = r#"{"taskId":"t2","reason":"It fails on Windows"}"#;
 
     type Input = Input;
     type Output = PlanView;

@@ -36,7 +36,7 @@ impl Define for TodoAccept {
         command: &["todo", "accept"],
         positional: &["todoId"],
     };
-    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB"}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2"}"#;
 
     type Input = Input;
     type Output = OneTodo;

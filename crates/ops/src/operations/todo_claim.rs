@@ -40,7 +40,7 @@ impl Define for TodoClaim {
         positional: &["todoId", "outcome"],
     };
     const EXAMPLE: &'static str = concat!(
-        r#"{"todoId":"01JCQ0000000000000000000AB","outcome":"Builds in 42 s","#,
+        r#"{"todoId":"t2","outcome":"Builds in 42 s","#,
         r#""evidence":["commit:0123abc"]}"#
     );
 

@@ -32,8 +32,7 @@ impl Define for TodoDefer {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[], command: &["todo", "defer"], positional: &["todoId", "until"] };
-    const EXAMPLE: &'static str =
-        r#"{"todoId":"01JCQ0000000000000000000AB","until":"2030-01-01T00:00:00Z"}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2","until":"2030-01-01T00:00:00Z"}"#;
 
     type Input = Input;
     type Output = OneTodo;

@@ -21,9 +21,11 @@ pub struct Input {
     pub todo_id: Reference,
     /// The number of the lease that you got when you took it.
     pub epoch: i64,
-    /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
-    #[schemars(range(min = 1, max = 86_400))]
+    #[schemars(
+        description = format!("Seconds; absent: {LEASE_S}, at most a day."),
+        range(min = 1, max = LEASE_S_MAX)
+    )]
     pub lease_s: Option<i64>,
 }
 
@@ -39,7 +41,7 @@ impl Define for TodoHeartbeat {
         command: &["todo", "heartbeat"],
         positional: &["todoId", "epoch"],
     };
-    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB","epoch":1}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2","epoch":1}"#;
 
     type Input = Input;
     type Output = TakenTodo;

@@ -42,7 +42,7 @@ impl Define for TodoHold {
         positional: &["todoId", "kind", "reason"],
     };
     const EXAMPLE: &'static str =
-        r#"{"todoId":"01JCQ0000000000000000000AB","kind":"blocked","reason":"waits for the key"}"#;
+        r#"{"todoId":"t2","kind":"blocked","reason":"waits for the key"}"#;
 
     type Input = Input;
     type Output = OneTodo;

@@ -34,8 +34,7 @@ impl Define for TodoMove {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[], command: &["todo", "move"], positional: &["todoId"] };
-    const EXAMPLE: &'static str =
-        r#"{"todoId":"01JCQ0000000000000000000AB","before":"01JCQ0000000000000000000CD"}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"Test it","before":"Fix it"}"#;
 
     type Input = Input;
     type Output = OneTodo;

@@ -41,9 +41,11 @@ pub struct Input {
     /// The session.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
-    #[schemars(range(min = 1, max = 86_400))]
+    #[schemars(
+        description = format!("Seconds; absent: {LEASE_S}, at most a day."),
+        range(min = 1, max = LEASE_S_MAX)
+    )]
     pub lease_s: Option<i64>,
 }
 

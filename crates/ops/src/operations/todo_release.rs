@@ -37,8 +37,7 @@ impl Define for TodoRelease {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[], command: &["todo", "release"], positional: &["todoId"] };
-    const EXAMPLE: &'static str =
-        r#"{"todoId":"01JCQ0000000000000000000AB","reason":"out of time"}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2","reason":"out of time"}"#;
 
     type Input = Input;
     type Output = OneTodo;

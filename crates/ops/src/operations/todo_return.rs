@@ -35,8 +35,7 @@ impl Define for TodoReturn {
         command: &["todo", "return"],
         positional: &["todoId", "feedback"],
     };
-    const EXAMPLE: &'static str =
-        r#"{"todoId":"01JCQ0000000000000000000AB","feedback":"Not on Windows yet"}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2","feedback":"Not on Windows yet"}"#;
 
     type Input = Input;
     type Output = OneTodo;

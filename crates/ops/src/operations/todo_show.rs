@@ -70,7 +70,6 @@ pub struct LateReport {
     pub by: String,
     /// What was done, as reported.
     pub outcome: String,
-    #[schemars(with = "String")]
     pub at: Time,
 }
 
@@ -79,7 +78,6 @@ pub struct LateReport {
 pub struct NoteView {
     pub author: String,
     pub text: String,
-    #[schemars(with = "String")]
     pub at: Time,
 }
 
@@ -92,7 +90,7 @@ impl Define for TodoShow {
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[], command: &["todo", "show"], positional: &["todoId"] };
-    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB"}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2"}"#;
 
     type Input = Input;
     type Output = Output;

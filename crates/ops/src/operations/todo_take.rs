@@ -19,9 +19,11 @@ use crate::views::TakenTodo;
 pub struct Input {
     /// Its id, or its number if it has one.
     pub todo_id: Reference,
-    /// Seconds; absent: 900, at most a day.
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
-    #[schemars(range(min = 1, max = 86_400))]
+    #[schemars(
+        description = format!("Seconds; absent: {LEASE_S}, at most a day."),
+        range(min = 1, max = LEASE_S_MAX)
+    )]
     pub lease_s: Option<i64>,
 }
 
@@ -34,7 +36,7 @@ impl Define for TodoTake {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[], command: &["todo", "take"], positional: &["todoId"] };
-    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB","leaseS":600}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2","leaseS":600}"#;
 
     type Input = Input;
     type Output = TakenTodo;

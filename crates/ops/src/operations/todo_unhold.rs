@@ -29,7 +29,7 @@ impl Define for TodoUnhold {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[], command: &["todo", "unhold"], positional: &["todoId"] };
-    const EXAMPLE: &'static str = r#"{"todoId":"01JCQ0000000000000000000AB"}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2"}"#;
 
     type Input = Input;
     type Output = OneTodo;

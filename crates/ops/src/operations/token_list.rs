@@ -43,15 +43,11 @@ pub struct TokenRow {
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub reach: Reach,
     pub created_by: String,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "Option<String>")]
     pub expires_at: Option<Time>,
-    #[schemars(with = "Option<String>")]
     pub revoked_at: Option<Time>,
     /// For a browser that is signed in to the pages: when it last looked. It ends 30 days later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub used_at: Option<Time>,
 }
 

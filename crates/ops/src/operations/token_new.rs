@@ -69,7 +69,6 @@ pub struct Output {
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub reach: Reach,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub expires_at: Option<Time>,
 }
 

@@ -14,11 +14,8 @@ pub struct AgentView {
     pub kind: Option<String>,
     pub status: AgentStatus,
     pub note: Option<String>,
-    #[schemars(with = "String")]
     pub heartbeat_at: Time,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "String")]
     pub updated_at: Time,
 }
 
@@ -49,9 +46,7 @@ pub struct LeasedView {
     pub todo_id: String,
     pub title: String,
     pub holder: String,
-    #[schemars(with = "Option<String>")]
     pub started_at: Option<Time>,
-    #[schemars(with = "String")]
     pub lease_until: Time,
 }
 

@@ -16,7 +16,6 @@ pub struct ConversationView {
     pub title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Metadata>,
-    #[schemars(with = "String")]
     pub created_at: Time,
 }
 
@@ -53,7 +52,6 @@ pub struct MessageView {
     /// The call that this is the result of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_of: Option<ResultOf>,
-    #[schemars(with = "String")]
     pub created_at: Time,
 }
 

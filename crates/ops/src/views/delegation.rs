@@ -33,11 +33,8 @@ pub struct DelegationView {
     pub proposal: Option<Proposal>,
     /// The decision on the proposal.
     pub decision: Option<ProposalDecision>,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "String")]
     pub updated_at: Time,
-    #[schemars(with = "Option<String>")]
     pub finished_at: Option<Time>,
 }
 

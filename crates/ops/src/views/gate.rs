@@ -55,7 +55,6 @@ pub struct GateView {
     pub run_id: Option<String>,
     pub asked_by: String,
     pub agent: String,
-    #[schemars(with = "String")]
     pub created_at: Time,
     /// For a sign-off: the revision of the issue shown here; give it as `expectedRevision`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +64,6 @@ pub struct GateView {
     pub end: Option<IssueStatus>,
     pub response: Option<Value>,
     pub answered_by: Option<String>,
-    #[schemars(with = "Option<String>")]
     pub answered_at: Option<Time>,
     /// For a sign-off: the criteria with their claims and evidence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -38,7 +38,6 @@ pub struct WaitingRow {
     pub number: Option<i64>,
     pub text: String,
     pub asked_by: String,
-    #[schemars(with = "String")]
     pub created_at: Time,
 }
 
@@ -56,7 +55,6 @@ pub struct RunningRow {
     /// The item in progress.
     pub item: Option<String>,
     pub cost_usd: Option<f64>,
-    #[schemars(with = "String")]
     pub created_at: Time,
 }
 
@@ -101,7 +99,6 @@ pub struct FailedRow {
     /// The agent, or the type of agent, that failed.
     pub agent: String,
     pub error: String,
-    #[schemars(with = "String")]
     pub at: Time,
 }
 

@@ -29,11 +29,8 @@ pub struct IssueView {
     /// Grows with every change to the issue or its checklist.
     pub revision: i64,
     pub created_by: String,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "String")]
     pub updated_at: Time,
-    #[schemars(with = "Option<String>")]
     pub defer_until: Option<Time>,
     #[serde(default)]
     pub labels: Vec<String>,
@@ -172,20 +169,14 @@ pub struct ItemView {
     pub hold: Option<HoldView>,
     /// Until when it is deferred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub defer_until: Option<Time>,
     pub notes: Vec<String>,
     /// When the operator confirmed a criterion; null: proposed.
-    #[schemars(with = "Option<String>")]
     pub ratified_at: Option<Time>,
     /// When a criterion was accepted; null: not yet.
-    #[schemars(with = "Option<String>")]
     pub accepted_at: Option<Time>,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "String")]
     pub updated_at: Time,
-    #[schemars(with = "Option<String>")]
     pub completed_at: Option<Time>,
 }
 

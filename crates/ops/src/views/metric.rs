@@ -19,12 +19,10 @@ pub struct MetricView {
     pub kind: MetricKind,
     pub unit: Option<String>,
     /// The newest reading; null: never read.
-    #[schemars(with = "Option<f64>")]
     pub current: Option<Figure>,
     /// The value with its unit, for people.
     pub shown: Option<String>,
     /// When it was read.
-    #[schemars(with = "Option<String>")]
     pub current_at: Option<Time>,
     pub target: Option<TargetView>,
     pub status: MetricStatus,
@@ -36,9 +34,7 @@ pub struct MetricView {
 #[serde(rename_all = "camelCase")]
 pub struct TargetView {
     pub operator: Operator,
-    #[schemars(with = "f64")]
     pub value: Figure,
-    #[schemars(with = "Option<f64>")]
     pub warning_threshold: Option<Figure>,
     pub desired_direction: Option<Direction>,
     /// The target for people, e.g. `< 60s`.
@@ -48,9 +44,7 @@ pub struct TargetView {
 /// One value at one time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ReadingView {
-    #[schemars(with = "f64")]
     pub value: Figure,
-    #[schemars(with = "String")]
     pub at: Time,
     /// Who read it: a principal or the collector.
     pub source: String,
@@ -62,12 +56,10 @@ pub struct ReadingView {
 pub struct CollectionView {
     pub cron: Option<String>,
     /// When it is read next; null: only on request, or it is paused.
-    #[schemars(with = "Option<String>")]
     pub next_at: Option<Time>,
     /// Failures since the last success.
     pub failures: i64,
     pub last_error: Option<String>,
-    #[schemars(with = "Option<String>")]
     pub last_error_at: Option<Time>,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use punchlist_core::deadline::Deadline;
 use punchlist_core::metric::{Collect, Figure, Metric, MetricKind, MetricStatus, Target, Trend};
-use punchlist_core::mission::{Cadence, Mission, Pillar, Settings, Standing, StrategyStatus};
+use punchlist_core::mission::{Cadence, Mission, Pillar, Settings, Standing, Strategy};
 use punchlist_core::todo::{Priority, Wish};
 use punchlist_core::{Status, Time, Todo};
 use schemars::JsonSchema;
@@ -30,13 +30,9 @@ pub struct MissionView {
     /// The mission's chat.
     pub conversation_id: String,
     pub pillars: Vec<PillarView>,
-    #[schemars(with = "Option<String>")]
     pub last_cycle_at: Option<Time>,
-    #[schemars(with = "Option<String>")]
     pub next_cycle_at: Option<Time>,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "String")]
     pub updated_at: Time,
 }
 
@@ -51,7 +47,7 @@ pub struct PillarView {
     pub status: Standing,
     pub conversation_ids: PillarChats,
     pub metrics: Vec<MetricSetup>,
-    pub strategies: Vec<StrategyView>,
+    pub strategies: Vec<Strategy>,
 }
 
 /// The two chats of a pillar.
@@ -80,13 +76,6 @@ pub struct MetricSetup {
     pub cron: Option<String>,
 }
 
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct StrategyView {
-    pub id: String,
-    pub description: String,
-    pub status: StrategyStatus,
-}
-
 impl From<&Metric> for MetricSetup {
     fn from(metric: &Metric) -> Self {
         Self {
@@ -100,16 +89,6 @@ impl From<&Metric> for MetricSetup {
             cron: metric.cron.clone(),
         }
     }
-}
-
-/// The strategies of a pillar.
-pub fn strategies(pillar: &Pillar) -> Vec<StrategyView> {
-    let view = |strategy: &punchlist_core::mission::Strategy| StrategyView {
-        id: strategy.id.to_string(),
-        description: strategy.description.clone(),
-        status: strategy.status,
-    };
-    pillar.strategies.iter().map(view).collect()
 }
 
 impl From<&Pillar> for PillarView {
@@ -126,7 +105,7 @@ impl From<&Pillar> for PillarView {
                 todos: pillar.todos_conversation_id.to_string(),
             },
             metrics: measured.map(MetricSetup::from).collect(),
-            strategies: strategies(pillar),
+            strategies: pillar.strategies.clone(),
         }
     }
 }
@@ -158,14 +137,12 @@ pub struct MetricStanding {
     pub slug: String,
     pub name: String,
     pub unit: Option<String>,
-    #[schemars(with = "Option<f64>")]
     pub current: Option<Figure>,
     #[schemars(with = "Option<BTreeMap<String, Value>>")]
     pub target: Option<Target>,
     pub status: MetricStatus,
     pub trend: Trend,
     /// The newest readings, oldest first.
-    #[schemars(with = "Vec<f64>")]
     pub readings: Vec<Figure>,
     /// The error of the last failed collection.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -185,7 +162,6 @@ pub struct MissionTodoView {
     pub description: String,
     pub justification: String,
     pub completion_criteria: String,
-    #[schemars(with = "Option<String>")]
     pub deadline: Option<Deadline>,
     pub status: Status,
     pub priority: Priority,
@@ -195,11 +171,8 @@ pub struct MissionTodoView {
     /// Why it was cancelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancel_reason: Option<String>,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "Option<String>")]
     pub started_at: Option<Time>,
-    #[schemars(with = "Option<String>")]
     pub completed_at: Option<Time>,
     pub overdue: bool,
     /// The claim that it is done, which waits for review.
@@ -208,12 +181,10 @@ pub struct MissionTodoView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<HoldView>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub defer_until: Option<Time>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub related_pillars: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub archived_at: Option<Time>,
 }
 
@@ -262,12 +233,10 @@ pub struct Recommendation {
     pub action: String,
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub deadline: Option<Deadline>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     pub by: String,
-    #[schemars(with = "String")]
     pub at: Time,
 }
 

@@ -22,7 +22,7 @@ pub use gate::{AskedView, GateView};
 pub use issue::{IssueRef, IssueView, ItemView, OneIssue};
 pub use metric::{MetricView, ReadingView};
 pub use mission::{MissionTodoView, MissionView};
-pub use plan::{PlanArchived, PurgedPlanView};
+pub use plan::PlanArchived;
 pub use session::{OneSession, SessionView};
 pub use session_list::SessionListView;
 pub use task::{PlanView, TaskView};

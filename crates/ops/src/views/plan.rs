@@ -1,6 +1,5 @@
-//! A plan as callers see it when it is archived or deleted.
+//! A plan as callers see it when it is archived.
 
-use punchlist_core::plan::PurgedPlan;
 use punchlist_core::{Snapshot, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub struct PlanArchived {
     pub plan_file: String,
     pub branch: String,
-    #[schemars(with = "Option<String>")]
     pub archived_at: Option<Time>,
     /// The number of open tasks.
     pub open: u64,
@@ -30,23 +28,5 @@ impl PlanArchived {
             open: tally.backlog + tally.active(),
             settled: tally.completed + tally.cancelled,
         }
-    }
-}
-
-/// A plan whose tasks were deleted.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PurgedPlanView {
-    pub plan_file: String,
-    pub branch: String,
-    #[schemars(with = "String")]
-    pub archived_at: Time,
-    pub tasks: u64,
-}
-
-impl From<PurgedPlan> for PurgedPlanView {
-    fn from(plan: PurgedPlan) -> Self {
-        let PurgedPlan { plan_file, branch, archived_at, tasks } = plan;
-        Self { plan_file, branch, archived_at, tasks }
     }
 }

@@ -28,11 +28,8 @@ pub struct SessionView {
     /// The host's id for it.
     pub external_id: Option<String>,
     pub started_by: String,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "String")]
     pub updated_at: Time,
-    #[schemars(with = "Option<String>")]
     pub ended_at: Option<Time>,
 }
 

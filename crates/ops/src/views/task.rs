@@ -30,7 +30,6 @@ pub struct TaskView {
     #[schemars(default)]
     pub claimed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub defer_until: Option<Time>,
     /// The ids of the tasks that must be settled first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -57,7 +56,6 @@ pub struct PlanView {
     pub markdown: String,
     /// When it was archived, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub archived_at: Option<Time>,
 }
 
@@ -67,6 +65,7 @@ impl PlanView {
         let tree = Tree::of(snapshot);
         let place = plan::position(&tree, now);
         let current = place.current.map(|at| one(&tree, at, &agents));
+        // For models, and the same at any width. For people the tasks are drawn to their terminal.
         let markdown = plan::render_whole(&tree, place, &agents, &snapshot.list.scope, now);
         let (tasks, archived_at) = (nested(&tree, &agents), snapshot.list.archived_at);
         Ok(Self { tasks, current, markdown, archived_at })

@@ -29,24 +29,17 @@ pub struct TodoView {
     pub priority: Priority,
     pub position: i64,
     pub phase: Option<String>,
-    #[schemars(with = "Option<String>")]
     pub deadline: Option<Deadline>,
     pub assignee: Option<String>,
     pub claim: Option<ClaimView>,
     pub hold: Option<HoldView>,
-    #[schemars(with = "Option<String>")]
     pub defer_until: Option<Time>,
     pub outcome: Option<String>,
-    #[schemars(with = "Vec<String>")]
     pub evidence: Vec<Evidence>,
     pub origin_agent: String,
-    #[schemars(with = "String")]
     pub created_at: Time,
-    #[schemars(with = "String")]
     pub updated_at: Time,
-    #[schemars(with = "Option<String>")]
     pub started_at: Option<Time>,
-    #[schemars(with = "Option<String>")]
     pub settled_at: Option<Time>,
     /// True if an agent accepted its own claim.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -58,10 +51,8 @@ pub struct TodoView {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimView {
     pub by: String,
-    #[schemars(with = "String")]
     pub at: Time,
     pub outcome: Option<String>,
-    #[schemars(with = "Vec<String>")]
     pub evidence: Vec<Evidence>,
 }
 
@@ -70,12 +61,10 @@ pub struct ClaimView {
 pub struct HoldView {
     pub kind: HoldKind,
     pub reason: String,
-    #[schemars(with = "String")]
     pub at: Time,
     pub by: String,
     /// When the hold ends automatically.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
     pub until: Option<Time>,
 }
 
@@ -130,7 +119,6 @@ impl From<&Hold> for HoldView {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseView {
     pub holder: String,
-    #[schemars(with = "String")]
     pub until: Time,
 }
 
@@ -163,7 +151,6 @@ pub struct TakenTodo {
     pub todo: Option<TodoView>,
     /// Give it in heartbeats and when you release the item.
     pub epoch: Option<i64>,
-    #[schemars(with = "Option<String>")]
     pub lease_until: Option<Time>,
 }
 

@@ -43,7 +43,7 @@ fn refused(world: &World, after: i64, last_seq: i64) {
     // A caller that follows the log from there gets the same error at once.
     let root = world.envelope(Role::Root);
     let mut follow = Follow::after(&world.ops, &root, Some(after)).unwrap();
-    assert_eq!(follow.next(Duration::from_secs(20)), Err(expected));
+    assert_eq!(follow.next(Duration::from_secs(20)).unwrap_err(), expected);
 }
 
 fn a_number_that_no_event_has_is_refused(backend: Backend) {

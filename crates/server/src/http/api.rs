@@ -23,7 +23,7 @@ use super::caller::Caller;
 use super::limits::Limits;
 use super::problem::{json as as_json, json_or_unchanged, problem};
 use super::query;
-use super::state::{Shared, blocking};
+use super::state::{Shared, blocking, called};
 
 /// Answers one call of an operation.
 pub(crate) async fn operation(State(state): State<Shared>, request: Request) -> Response {
@@ -58,12 +58,9 @@ async fn call(
         true => query::input(operation, parts.uri.query().unwrap_or_default())?,
         false => json_body(parts, body, &state.limiter.limits).await?,
     };
-    let shared = Arc::clone(state);
-    let text = blocking(move || {
-        let envelope = caller.envelope(&shared)?;
-        shared.ops.call(operation, &envelope, input).map(|answer| answer.to_string())
-    })
-    .await?;
+    let envelope = caller.judged(state).await?;
+    let answer = called(&state.ops, operation, envelope, input).await?;
+    let text = answer.to_json()?.to_string();
     Ok(if is_get { json_or_unchanged(text, &parts.headers) } else { as_json(text) })
 }
 

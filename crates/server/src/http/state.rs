@@ -1,17 +1,17 @@
 //! The state that all requests share.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
 use axum::middleware::from_fn_with_state;
-use axum::response::Response;
 use axum::routing::any;
 use punchlist_core::Time;
 use punchlist_ops::config::Roster;
-use punchlist_ops::{Error, Ops};
-use tokio::sync::watch;
+use punchlist_ops::{Answer, Envelope, Error, Operation, Ops};
+use serde_json::Value;
+use tokio::sync::{oneshot, watch};
 use tower_http::compression::CompressionLayer;
 
 use super::guard::Site;
@@ -56,16 +56,43 @@ pub(crate) type Shared = Arc<State>;
 pub(crate) async fn blocking<T: Send + 'static>(
     job: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    let panicked = |_| Err(Error::Internal { detail: "the request panicked".to_owned() });
-    tokio::task::spawn_blocking(job).await.unwrap_or_else(panicked)
+    tokio::task::spawn_blocking(job).await.unwrap_or_else(|_| panicked())
 }
 
-/// Answers unknown paths: with a page for a browser, with a problem for a program.
-async fn unknown(
-    axum::extract::State(state): axum::extract::State<Shared>,
-    request: Request,
-) -> Response {
-    pages::unknown(state, request).await
+/// Like `blocking`, for a short read. A file answers it faster than another thread wakes up, so there
+/// it stays on this one. A database server may be slow, and its connections must not be used inside
+/// the runtime.
+pub(crate) async fn short<T: Send + 'static>(
+    ops: &Ops,
+    job: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match ops.is_local() {
+        true => catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|_| panicked()),
+        false => blocking(job).await,
+    }
+}
+
+fn panicked<T>() -> Result<T, Error> {
+    Err(Error::Internal { detail: "the request panicked".to_owned() })
+}
+
+/// Calls an operation with JSON. A write to a file is queued, and no thread waits for it; everything
+/// else may block.
+pub(crate) async fn called(
+    ops: &Arc<Ops>,
+    operation: &'static Operation,
+    envelope: Envelope,
+    input: Value,
+) -> Result<Answer, Error> {
+    if !ops.is_queued(operation, &envelope) {
+        let shared = Arc::clone(ops);
+        return blocking(move || shared.answer(operation, &envelope, input)).await;
+    }
+    let (done, answered) = oneshot::channel();
+    // A caller that is gone needs no answer.
+    ops.answer_then(operation, &envelope, input, move |answer| drop(done.send(answer)));
+    let closed = |_| Err(Error::Internal { detail: "the store was closed".to_owned() });
+    answered.await.unwrap_or_else(closed)
 }
 
 pub(crate) fn router(state: &Shared) -> Router {
@@ -80,7 +107,7 @@ pub(crate) fn router(state: &Shared) -> Router {
         .route("/remote/caller", any(api::remote_caller))
         .route("/remote/project", any(api::remote_project))
         .merge(pages::routes())
-        .fallback(unknown)
+        .fallback(pages::unknown)
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(Arc::clone(state), guard::around))
         .with_state(Arc::clone(state))

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::asker::Asker;
 use super::{McpServer, gates, waits};
+use crate::http::state::called;
 
 impl McpServer {
     pub(super) async fn call(
@@ -64,6 +65,9 @@ impl Call<'_> {
     pub(crate) async fn make(&self) -> Result<Value, Error> {
         let envelope = self.asker().envelope(self.meta());
         let (operation, input) = (self.operation, Value::Object(self.arguments.clone()));
+        if self.asker().is_request() && !envelope.project.trim().is_empty() {
+            return called(&self.asker().ops, operation, envelope, input).await?.to_json();
+        }
         self.asker().run(envelope, move |ops, envelope| ops.call(operation, envelope, input)).await
     }
 

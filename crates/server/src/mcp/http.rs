@@ -26,7 +26,7 @@ use crate::http::body;
 use crate::http::caller::Caller;
 use crate::http::limits::Place;
 use crate::http::problem::{of_type, problem};
-use crate::http::state::{Shared, blocking};
+use crate::http::state::{Shared, blocking, short};
 
 /// Answers one message.
 pub(crate) async fn message(FromState(state): FromState<Shared>, request: Request) -> Response {
@@ -91,8 +91,7 @@ async fn asker(state: &Shared, parts: &Parts) -> Result<Asker, Error> {
         shared.ops.admits(envelope.proof)?;
         Ok(Asker::request(Arc::clone(&shared.ops), credentials, envelope, shared.clock))
     };
-    // Identifying needs one short read; a local file answers faster than another thread wakes up.
-    if state.ops.is_local() { judge() } else { blocking(judge).await }
+    short(&state.ops, judge).await
 }
 
 fn server(state: &Shared, asker: Asker, place: Option<Place>) -> McpServer {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::RequestExt;
 use axum::body::Body;
-use axum::extract::{RawPathParams, Request};
+use axum::extract::{RawPathParams, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
@@ -23,7 +23,7 @@ use crate::http::body;
 use crate::http::caller::{SESSION, cookie};
 use crate::http::problem::{of_type, problem};
 use crate::http::query;
-use crate::http::state::{Shared, blocking};
+use crate::http::state::{Shared, blocking, short};
 
 /// Scripts, styles and requests must come from this server, and no other page may embed ours.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -164,13 +164,15 @@ pub(crate) async fn answer(state: Shared, to: &'static Page, request: Request) -
         Err(error) => return respond(&state, errors::bare(&error), false),
     };
     let (shared, has_notice) = (Arc::clone(&state), incoming.has_notice);
-    let replied = blocking(move || reply(&shared, Some(to), incoming)).await;
+    let is_read = incoming.form.is_none();
+    let job = move || reply(&shared, Some(to), incoming);
+    let replied = if is_read { short(&state.ops, job).await } else { blocking(job).await };
     let reply = replied.unwrap_or_else(|error| errors::bare(&error));
     respond(&state, reply, has_notice)
 }
 
-/// The page for an unknown path.
-pub(crate) async fn unknown(state: Shared, request: Request) -> Response {
+/// Answers unknown paths: with a page for a browser, with a problem for a program.
+pub(crate) async fn unknown(State(state): State<Shared>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     let is_program = ["/v1", "/mcp", "/remote"].iter().any(|start| path.starts_with(start));
     let accepts = request.headers().get(header::ACCEPT).and_then(|accepts| accepts.to_str().ok());
@@ -183,7 +185,7 @@ pub(crate) async fn unknown(state: Shared, request: Request) -> Response {
         Err(error) => return respond(&state, errors::bare(&error), false),
     };
     let shared = Arc::clone(&state);
-    let replied = blocking(move || reply(&shared, None, incoming)).await;
+    let replied = short(&state.ops, move || reply(&shared, None, incoming)).await;
     respond(&state, replied.unwrap_or_else(|error| errors::bare(&error)), false)
 }
 

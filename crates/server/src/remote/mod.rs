@@ -17,6 +17,8 @@ use punchlist_ops::identity::Facts;
 use punchlist_ops::remote::{Hints, Remote, RemoteContext};
 use punchlist_ops::{Envelope, Error, Place, Proof, clock};
 use punchlist_store::ErrorKind;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Response;
@@ -134,11 +136,24 @@ fn read(reply: Reply) -> Result<String, Error> {
     }))
 }
 
-fn decoded<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, Error> {
-    serde_json::from_value(value).map_err(|error| {
+fn decoded<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
+    serde_json::from_str(text).map_err(|error| {
         let detail = format!("could not decode the server's response: {error}");
         punchlist_store::Error::new(ErrorKind::Unreachable, detail).into()
     })
+}
+
+/// The answer of `/remote/caller`.
+#[derive(Deserialize)]
+struct Caller {
+    actor: Actor,
+    proof: String,
+}
+
+/// The answer of `/remote/project`.
+#[derive(Deserialize)]
+struct Found {
+    project: String,
 }
 
 impl Line {
@@ -162,12 +177,7 @@ fn reply(response: Response<ureq::Body>) -> Result<Reply, ureq::Error> {
 impl Remote for RemoteStore {
     fn identify(&self, facts: &Facts, _: Option<&str>) -> Result<(Actor, Proof), Error> {
         let text = self.ask("/remote/caller", &RemoteContext::of_facts(facts), "{}", true)?;
-        let mut answer: Value = decoded(Value::String(text)).and_then(|text: String| {
-            serde_json::from_str(&text)
-                .map_err(|error| Error::Internal { detail: error.to_string() })
-        })?;
-        let actor = decoded(answer["actor"].take())?;
-        let proof: String = decoded(answer["proof"].take())?;
+        let Caller { actor, proof } = decoded(&text)?;
         let token = proof.strip_prefix("token:").and_then(TokenId::parse);
         Ok((actor, token.map_or(Proof::Http, Proof::Token)))
     }
@@ -175,8 +185,7 @@ impl Remote for RemoteStore {
     fn project_at(&self, place: &Place, names: &[String]) -> Result<String, Error> {
         let body = json!({ "place": place, "names": names }).to_string();
         let text = self.ask("/remote/project", &RemoteContext::default(), &body, true)?;
-        let answer: Value = serde_json::from_str(&text).unwrap_or_default();
-        decoded(answer["project"].clone())
+        decoded(&text).map(|Found { project }| project)
     }
 
     fn call(

@@ -41,10 +41,15 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
     }
     let Fold { lists, issues, missions, todos, events, differences, .. } = fold;
     if differences.is_empty() {
-        let detail = format!(
-            "the log gives the tables: {issues} issues, {missions} missions, {lists} lists, \
-             {todos} todos, {events} events"
-        );
+        let counted = [
+            (issues, "issue"),
+            (missions, "mission"),
+            (lists, "list"),
+            (todos, "todo"),
+            (events, "event"),
+        ]
+        .map(|(count, one)| format!("{count} {one}{}", if count == 1 { "" } else { "s" }));
+        let detail = format!("the log gives the tables: {}", counted.join(", "));
         return Ok(Check::good("fold", detail));
     }
     let detail = format!("the tables differ from the log: {}", named(&differences));

@@ -6,8 +6,9 @@
 //!
 //! On PostgreSQL the search is one statement, because round trips cost takers more than anything
 //! else: it finds the list, the item and its lease. A second statement follows only if the taker or
-//! a silent holder has started work. The statement reads other rows as of its start. If the locked
-//! row has changed since then, another taker was faster, and the search is repeated.
+//! a silent holder has started work, or tasks of the list wait for others. The statement reads other
+//! rows as of its start. If the locked row has changed since then, another taker was faster, and the
+//! search is repeated.
 
 use punchlist_core::{Actor, Lease, List, ListId, Scope, Time, Todo, TodoId};
 
@@ -43,11 +44,10 @@ macro_rules! hold_until {
 /// Neither the item nor a task above it comes after an open task. Most lists have no such tasks,
 /// which one look-up in a small index shows.
 macro_rules! not_waiting {
-    ($list:literal, $ids:expr) => {
+    ($ids:expr) => {
         concat!(
-            "(NOT EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = ",
-            $list,
-            " AND w.after_ids IS NOT NULL) OR NOT EXISTS ( \
+            "(NOT EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = $1 AND w.after_ids IS NOT NULL) \
+              OR NOT EXISTS ( \
                  WITH RECURSIVE up (parent_id, after_ids) AS ( \
                      SELECT s.parent_id, s.after_ids FROM todos AS s WHERE s.id = t.id \
                      UNION SELECT s.parent_id, s.after_ids FROM up JOIN todos AS s ON s.id = up.parent_id) \
@@ -91,7 +91,7 @@ macro_rules! next {
                  AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) AND ",
             workable!(hold_until!($dialect), "$6"),
             " AND (m.rank = 0 OR ",
-            not_waiting!("$1", after_ids!($dialect)),
+            not_waiting!(after_ids!($dialect)),
             ") AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id \
                  AND c.removed_at IS NULL AND c.status IN ('backlog', 'pending', 'in_progress')) \
                  ORDER BY m.rank, length(t.tree_key) - length(replace(t.tree_key, '/', '')) DESC, \
@@ -101,7 +101,7 @@ macro_rules! next {
                  SELECT t.id FROM todos AS t WHERE t.list_id = $1 AND t.status = 'pending' AND ",
             workable!(hold_until!($dialect), "$6"),
             " AND ",
-            not_waiting!("$1", after_ids!($dialect)),
+            not_waiting!(after_ids!($dialect)),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.tree_key, t.position, t.id LIMIT 1",
             $lock,
@@ -117,7 +117,7 @@ macro_rules! clock {
     };
 }
 
-/// Has this taker started work, or has a lease in this list expired?
+/// Has this taker started work, has a lease in this list expired, or do tasks of it wait for others?
 macro_rules! begun {
     () => {
         concat!(
@@ -126,14 +126,15 @@ macro_rules! begun {
              OR EXISTS (SELECT 1 FROM leases AS x WHERE x.lease_until <= (SELECT ",
             clock!(),
             ") AND x.holder IS NOT NULL AND l.list = (SELECT y.list_id FROM todos AS y \
-                 WHERE y.id = x.todo_id AND y.status || '' = 'in_progress') OFFSET 0)"
+                 WHERE y.id = x.todo_id AND y.status || '' = 'in_progress') OFFSET 0) \
+             OR EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = l.list AND w.after_ids IS NOT NULL)"
         )
     };
 }
 
 /// The common case in one statement that starts from the names of project and scope: the first
-/// pending item, locked, with its row, its lease and the clock. If work was started (see `begun!`)
-/// it finds no item, and [`next!`] decides. That is checked first, so that nothing is locked
+/// pending item, locked, with its row, its lease and the clock. If the case is not common (see
+/// `begun!`) it finds no item, and [`next!`] decides. That is checked first, so that nothing is locked
 /// needlessly.
 ///
 /// A server prepares every part of a plan, and every column of each part, on every execution. So
@@ -161,8 +162,6 @@ macro_rules! look {
                  SELECT t.id AS found, t.ctid AS version FROM todos AS t \
                  WHERE t.list_id = l.list AND t.status = 'pending' AND b.begun = 0 AND ",
             workable!(hold_until!(postgres), "$8"),
-            " AND ",
-            not_waiting!("l.list", after_ids!(postgres)),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.tree_key, t.position, t.id LIMIT 1 FOR UPDATE OF t SKIP LOCKED) AS t ON TRUE \
              LEFT JOIN LATERAL (SELECT epoch, holder, lease_until FROM leases \
@@ -260,7 +259,7 @@ impl Tx<'_> {
 
 /// The result of the one statement.
 enum Seen {
-    /// The taker has started work, or a lease has expired.
+    /// Another item may come before the first pending one.
     Begun(List),
     Look(Look),
 }

@@ -3,9 +3,13 @@
 //! The writer that holds the baton runs all waiting jobs in one transaction and answers after the
 //! commit. Then it passes the baton to the first writer that arrived in the meantime. A lone caller
 //! runs at once, on its own stack.
+//!
+//! A caller that cannot wait (a server with a task for each request) hands its job in and is called
+//! back (ADR 0030). Such jobs have no stack to lead on, so the first of them starts a thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::thread::{self, JoinHandle};
 
 use rusqlite::Connection;
 
@@ -25,16 +29,33 @@ pub(super) enum Outcome {
 
 pub(super) type Job = Box<dyn FnMut(&mut Tx<'_>) -> Outcome + Send>;
 
+/// Called after the commit that contains a job, or after it was undone.
+pub(super) type Done = Box<dyn FnOnce(Result<(), Error>) + Send>;
+
 #[derive(Debug)]
 pub(super) struct Baton {
+    shared: Arc<Shared>,
+    writer: OnceLock<Writer>,
+}
+
+#[derive(Debug)]
+struct Shared {
     queue: Mutex<Queue>,
     connection: Mutex<Connection>,
+    /// Where the thread that leads for callers without a stack waits for its turn.
+    writer: Arc<Ticket>,
 }
+
+/// That thread.
+#[derive(Debug)]
+struct Writer(Option<JoinHandle<()>>);
 
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Waiting>,
     held: bool,
+    /// The store is being closed.
+    is_ending: bool,
 }
 
 impl std::fmt::Debug for Queue {
@@ -45,19 +66,33 @@ impl std::fmt::Debug for Queue {
 
 struct Waiting {
     job: Job,
-    ticket: Arc<Ticket>,
+    answer: Reply,
+}
+
+/// How a caller hears of its job.
+enum Reply {
+    Ticket(Arc<Ticket>),
+    Call(Done),
 }
 
 /// The message to a waiting caller: its job is done, or it leads the next batch.
 enum News {
     Done(Result<(), Error>),
     Lead(Vec<Waiting>),
+    /// To the writer thread: the store is closed.
+    End,
 }
 
 #[derive(Default)]
 struct Ticket {
     news: Mutex<Option<News>>,
     came: Condvar,
+}
+
+impl std::fmt::Debug for Ticket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Ticket")
+    }
 }
 
 impl Ticket {
@@ -79,12 +114,14 @@ impl Ticket {
 
 impl Baton {
     pub(super) fn new(connection: Connection) -> Self {
-        Self { queue: Mutex::default(), connection: Mutex::new(connection) }
+        let (queue, connection) = (Mutex::default(), Mutex::new(connection));
+        let shared = Shared { queue, connection, writer: Arc::default() };
+        Self { shared: Arc::new(shared), writer: OnceLock::new() }
     }
 
     /// The connection, if nobody is writing now.
     pub(super) fn try_connection(&self) -> Option<MutexGuard<'_, Connection>> {
-        match self.connection.try_lock() {
+        match self.shared.connection.try_lock() {
             Ok(connection) => Some(connection),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
@@ -93,45 +130,131 @@ impl Baton {
 
     /// The connection; waits until nobody else uses it.
     pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
-        lock(&self.connection)
+        lock(&self.shared.connection)
     }
 
     /// Runs a job; returns after the commit that contains it, or after it was undone.
     pub(super) fn run(&self, job: Job) -> Result<(), Error> {
         let ticket = Arc::new(Ticket::default());
-        let mine = Waiting { job, ticket: Arc::clone(&ticket) };
-        let mut queue = lock(&self.queue);
-        let mut batch = if queue.held {
+        let mine = Waiting { job, answer: Reply::Ticket(Arc::clone(&ticket)) };
+        let mut queue = lock(&self.shared.queue);
+        let batch = if queue.held {
             queue.waiting.push(mine);
             drop(queue);
             match ticket.wait() {
                 News::Done(result) => return result,
                 News::Lead(batch) => batch,
+                News::End => return Err(closed()),
             }
         } else {
             queue.held = true;
             drop(queue);
             vec![mine]
         };
+        self.shared.lead(batch, Some(&ticket))
+    }
+
+    /// Hands a job in; `done` is called from another thread.
+    pub(super) fn submit(&self, job: Job, done: Done) {
+        let mine = Waiting { job, answer: Reply::Call(done) };
+        if let Err(refused) = self.writer.get_or_init(|| Writer::start(&self.shared)).is_there() {
+            let Reply::Call(done) = mine.answer else { return };
+            return done(Err(refused));
+        }
+        let mut queue = lock(&self.shared.queue);
+        queue.waiting.push(mine);
+        if !queue.held {
+            queue.held = true;
+            drop(queue);
+            self.shared.writer.tell(News::Lead(Vec::new()));
+        }
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::Backend, "the store was closed")
+}
+
+impl Writer {
+    fn start(shared: &Arc<Shared>) -> Self {
+        let shared = Arc::clone(shared);
+        let writer = thread::Builder::new().name("punch-writer".to_owned()).spawn(move || {
+            while let News::Lead(batch) = shared.writer.wait() {
+                drop(shared.lead(batch, None));
+            }
+        });
+        Self(writer.ok())
+    }
+
+    fn is_there(&self) -> Result<(), Error> {
+        match self.0 {
+            Some(_) => Ok(()),
+            None => Err(Error::new(ErrorKind::Backend, "no thread could be started for writing")),
+        }
+    }
+}
+
+impl Drop for Baton {
+    fn drop(&mut self) {
+        let Some(Writer(Some(writer))) = self.writer.take() else { return };
+        // Only the writer itself may still lead here: everybody else has a reference to the store.
+        if writer.thread().id() == thread::current().id() {
+            return;
+        }
+        self.shared.end();
+        drop(writer.join());
+    }
+}
+
+impl Shared {
+    /// Ends the writer thread after what is queued.
+    fn end(&self) {
+        let mut queue = lock(&self.queue);
+        queue.is_ending = true;
+        if !queue.held {
+            queue.held = true;
+            self.writer.tell(News::End);
+        }
+    }
+
+    /// Leads a batch: runs it, passes the baton on, and answers. Gives the answer of `mine`.
+    fn lead(&self, mut batch: Vec<Waiting>, mine: Option<&Arc<Ticket>>) -> Result<(), Error> {
+        {
+            // Who came while this thread woke up need not wait for the next batch.
+            let mut queue = lock(&self.queue);
+            let count = queue.waiting.len().min(BATCH_MAX.saturating_sub(batch.len()));
+            batch.extend(queue.waiting.drain(..count));
+        }
         let result = self.commit(&mut batch);
         self.pass_on();
-        for other in batch.iter().filter(|w| !Arc::ptr_eq(&w.ticket, &ticket)) {
-            other.ticket.tell(News::Done(result.clone()));
+        for other in batch {
+            match other.answer {
+                Reply::Ticket(ticket) if mine.is_some_and(|mine| Arc::ptr_eq(&ticket, mine)) => {}
+                Reply::Ticket(ticket) => ticket.tell(News::Done(result.clone())),
+                Reply::Call(done) => done(result.clone()),
+            }
         }
         result
     }
 
-    /// Passes the baton to the first waiting caller, with all waiting callers as its batch.
+    /// Passes the baton to the first waiting caller, with all waiting callers as its batch. If that
+    /// caller has no stack, the writer thread leads.
     fn pass_on(&self) {
         let mut queue = lock(&self.queue);
         if queue.waiting.is_empty() {
-            queue.held = false;
+            queue.held = queue.is_ending;
+            if queue.is_ending {
+                self.writer.tell(News::End);
+            }
             return;
         }
         let count = queue.waiting.len().min(BATCH_MAX);
         let batch: Vec<Waiting> = queue.waiting.drain(..count).collect();
         drop(queue);
-        let leader = Arc::clone(&batch[0].ticket);
+        let leader = match &batch[0].answer {
+            Reply::Ticket(ticket) => Arc::clone(ticket),
+            Reply::Call(_) => Arc::clone(&self.writer),
+        };
         leader.tell(News::Lead(batch));
     }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use crate::{Error, Failure, Options, Tx};
-use baton::{Baton, Outcome};
+use baton::{Baton, Job, Outcome};
 pub(crate) use open::{APPLICATION_ID, create_private};
 pub(crate) use open::{data_version, header, look, look_at_copy, make_folder, own_copy};
 
@@ -90,33 +90,66 @@ impl Sqlite {
         Ok(answer)
     }
 
-    pub(crate) fn write<T, E, J>(&self, mut job: J) -> Result<T, E>
+    pub(crate) fn write<T, E, J>(&self, job: J) -> Result<T, E>
     where
         T: Send + 'static,
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     {
-        let cell = Arc::new(Mutex::new(None));
-        let filled = Arc::clone(&cell);
-        let committed = self.baton.run(Box::new(move |tx: &mut Tx<'_>| {
-            let answer = job(tx);
-            let outcome = match &answer {
-                Ok(_) => Outcome::Keep,
-                Err(error) => Outcome::Undo(error.store().cloned()),
-            };
-            *lock(&filled) = Some(answer);
-            outcome
-        }));
-        let answer = lock(&cell).take();
-        match (committed, answer) {
-            (Ok(()), Some(answer)) => answer,
-            // If the database failed in the middle, the job already got that error.
-            (Err(_), Some(Err(error))) if error.store().is_some() => Err(error),
-            (Err(error), _) => Err(error.into()),
-            (Ok(()), None) => {
-                Err(Error::new(crate::ErrorKind::Backend, "a job panicked; nothing of it was kept")
-                    .into())
-            }
+        let (job, cell) = boxed(job);
+        answer(self.baton.run(job), &cell)
+    }
+
+    /// Like `write`, without waiting: `done` gets the answer, on another thread.
+    pub(crate) fn write_then<T, E, J>(
+        &self,
+        job: J,
+        done: impl FnOnce(Result<T, E>) + Send + 'static,
+    ) where
+        T: Send + 'static,
+        E: Failure,
+        J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+    {
+        let (job, cell) = boxed(job);
+        self.baton.submit(job, Box::new(move |committed| done(answer(committed, &cell))));
+    }
+}
+
+/// Where a job leaves its answer.
+type Cell<T, E> = Arc<Mutex<Option<Result<T, E>>>>;
+
+/// A job without its type, and where its answer will be.
+fn boxed<T, E, J>(mut job: J) -> (Job, Cell<T, E>)
+where
+    T: Send + 'static,
+    E: Failure,
+    J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
+{
+    let cell = Cell::default();
+    let filled = Arc::clone(&cell);
+    let job = move |tx: &mut Tx<'_>| {
+        let answer = job(tx);
+        let outcome = match &answer {
+            Ok(_) => Outcome::Keep,
+            Err(error) => Outcome::Undo(error.store().cloned()),
+        };
+        *lock(&filled) = Some(answer);
+        outcome
+    };
+    (Box::new(job), cell)
+}
+
+/// What the caller of a job gets after its commit.
+fn answer<T, E: Failure>(committed: Result<(), Error>, cell: &Cell<T, E>) -> Result<T, E> {
+    let answer = lock(cell).take();
+    match (committed, answer) {
+        (Ok(()), Some(answer)) => answer,
+        // If the database failed in the middle, the job already got that error.
+        (Err(_), Some(Err(error))) if error.store().is_some() => Err(error),
+        (Err(error), _) => Err(error.into()),
+        (Ok(()), None) => {
+            let why = "a job panicked; nothing of it was kept";
+            Err(Error::new(crate::ErrorKind::Backend, why).into())
         }
     }
 }

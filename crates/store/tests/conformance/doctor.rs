@@ -52,7 +52,7 @@ fn a_sound_store_passes_every_check(backend: Backend) {
         assert!(report.ok);
         assert_eq!(report.schema_version, MIGRATIONS_LAST);
         let fold = &check(&report, "fold").detail;
-        assert!(fold.contains("1 lists, 5 todos"), "{fold}");
+        assert!(fold.contains("1 list, 5 todos"), "{fold}");
     }
 }
 

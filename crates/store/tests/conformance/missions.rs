@@ -250,7 +250,7 @@ fn folding_the_log_gives_a_mission(backend: Backend) {
         let check = report.checks.iter().find(|check| check.name == "fold").unwrap();
         (check.ok, check.detail.clone())
     };
-    assert!(fold(&sound).1.contains("1 missions, 1 lists, 3 todos"), "{sound:?}");
+    assert!(fold(&sound).1.contains("1 mission, 1 list, 3 todos"), "{sound:?}");
     for (statement, words) in [
         (
             sql!("UPDATE missions SET name = 'forged'"),

@@ -152,6 +152,60 @@ fn a_panic_fails_only_its_own_job(backend: Backend) {
     assert_eq!(names(&store), expected);
 }
 
+/// Jobs that are handed in and jobs that somebody waits for share batches. Each gets its own answer
+/// after its commit; a failing or panicking one affects only itself.
+fn a_queued_job_is_answered_like_one_that_is_waited_for(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = Arc::new(place.open());
+    let (told, answers) = channel();
+    let waiting: Vec<_> = (100..116_u128)
+        .map(|n| {
+            let store = Arc::clone(&store);
+            thread::spawn(move || store.write(move |tx| insert(tx, n)))
+        })
+        .collect();
+    for n in 0..64_u128 {
+        let told = told.clone();
+        let job = move |tx: &mut Tx<'_>| {
+            insert(tx, n)?;
+            assert!(n % 8 != 7 || backend == Backend::Postgres, "on purpose");
+            if n % 3 == 0 { Err(failed()) } else { Ok(n) }
+        };
+        store.write_then(job, move |answer| told.send((n, answer)).unwrap());
+    }
+    drop(told);
+    for waited in waiting {
+        waited.join().unwrap().unwrap();
+    }
+    let mut answers: Vec<_> = answers.iter().collect();
+    answers.sort_by_key(|(n, _)| *n);
+    let panics = |n: u128| n % 8 == 7 && backend != Backend::Postgres;
+    for (n, answer) in &answers {
+        match answer {
+            Ok(kept) => assert!(kept == n && n % 3 != 0 && !panics(*n), "{n}"),
+            Err(error) => assert!(panics(*n) || (n % 3 == 0 && *error == failed()), "{n}: {error}"),
+        }
+    }
+    assert_eq!(answers.len(), 64);
+    let kept = (0..64).filter(|n| n % 3 != 0 && !panics(*n)).chain(100..116);
+    let expected: Vec<String> = kept.map(|n| format!("p{n:03}")).collect();
+    assert_eq!(names(&store), expected);
+}
+
+/// What was handed in before the store is closed is written, and answered.
+fn closing_a_store_waits_for_queued_jobs(backend: Backend) {
+    let place = TestStore::new(backend);
+    let store = place.open();
+    let (told, answers) = channel();
+    for n in 0..40 {
+        let told = told.clone();
+        store.write_then(move |tx| insert(tx, n), move |answer| told.send(answer).unwrap());
+    }
+    drop((store, told));
+    assert_eq!(answers.iter().filter(Result::is_ok).count(), 40);
+    assert_eq!(names(&place.open()).len(), 40);
+}
+
 fn an_event_without_its_change_is_impossible(backend: Backend) {
     let fixture = Fixture::new(backend);
     let stamp = fixture.stamp();
@@ -171,7 +225,11 @@ on_every_store!(
     concurrent_writers_get_their_own_answers,
     a_conflict_is_retried,
     a_panic_fails_only_its_own_job,
+    a_queued_job_is_answered_like_one_that_is_waited_for,
     an_event_without_its_change_is_impossible,
 );
 
-on_every_lasting_store!(a_reader_continues_while_a_writer_writes);
+on_every_lasting_store!(
+    a_reader_continues_while_a_writer_writes,
+    closing_a_store_waits_for_queued_jobs,
+);

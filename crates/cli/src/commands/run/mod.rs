@@ -21,7 +21,7 @@ use punchlist_engine::agent::{ConfiguredTools, EffectHandler, Models as _, code_
 use punchlist_engine::model::Shelf;
 use punchlist_engine::{Collector, Pump, Runtime};
 use punchlist_ops::catalogue::{Define, find};
-use punchlist_ops::config::drive::{DriveFlags, DriveSettings, Source};
+use punchlist_ops::config::drive::DriveFlags;
 use punchlist_ops::config::{Config, Overrides};
 use punchlist_ops::input::Maybe;
 use punchlist_ops::operations::delegation_show::{self, DelegationShow};
@@ -36,7 +36,7 @@ use super::{call, inbox, programs, prompt};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::stop::{Asked, Stop};
-use crate::{caller, output, settings};
+use crate::{caller, drive, output, settings};
 use end::{End, Flags};
 use view::View;
 
@@ -203,14 +203,8 @@ fn driven(
         max_todo_continuations: None,
     };
     let agent = config.agents.get(agent.unwrap_or("primary"));
-    let variable = |name: &str| std::env::var(name).ok();
-    let (settings, notes) = DriveSettings::resolve(agent, flags, &variable);
-    notes.iter().for_each(|note| output::warn(note));
-    let is_said = |by: Source| matches!(by, Source::Flag | Source::Environment(_));
-    let drives = is_said(settings.enabled_by).then_some(settings.enabled);
-    let flag = matches.get_one::<i64>("max-todo-continuations").copied();
-    let most = is_said(settings.max_continuations_by).then_some(settings.max_continuations);
-    (drives, flag.or_else(|| most.map(i64::from)))
+    let (drives, most) = drive::said(&drive::settings_or_warn(agent, flags));
+    (drives, matches.get_one::<i64>("max-todo-continuations").copied().or(most))
 }
 
 /// Checks that there is a usable model before anything is written, so that a run that cannot begin

@@ -71,13 +71,10 @@ impl Ledger {
         write(&self.entry_of(&change.path), &entry)?;
         apply(change)
     }
-
-    pub(crate) fn remove(&self, change: &Change) -> Result<()> {
-        apply(change)
-    }
 }
 
-fn apply(change: &Change) -> Result<()> {
+/// Writes a change as it is, without saving the original.
+pub(crate) fn apply(change: &Change) -> Result<()> {
     match &change.after {
         Some(text) => {
             if let Some(folder) = change.path.parent() {

@@ -11,4 +11,4 @@ mod toml;
 
 pub(crate) use edits::{Change, Fault};
 pub(crate) use hosts::{Setup, is_installed, next_steps, plan};
-pub(crate) use ledger::Ledger;
+pub(crate) use ledger::{Ledger, apply};

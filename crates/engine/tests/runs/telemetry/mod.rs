@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use punchlist_core::{RunId, Time};
 use punchlist_engine::Telemetry;
 use punchlist_engine::agent::{Outcome, Runtime};
+use punchlist_engine::model::Cancel;
 use punchlist_engine::telemetry::Settings;
 
 use crate::stage::Stage;
@@ -52,5 +53,5 @@ fn drive(stage: &Stage, telemetry: &Telemetry, run: RunId) -> Outcome {
         is_stopped: &|| false,
         observer: &|live| telemetry.watch(live),
     };
-    runtime.drive("test", run).unwrap()
+    runtime.drive("test", run, &Cancel::default()).unwrap()
 }

@@ -8,7 +8,7 @@ use punchlist_core::driver::StopReason;
 use punchlist_core::{Run, RunId};
 use punchlist_engine::Telemetry;
 use punchlist_engine::agent::{Live, Outcome};
-use punchlist_engine::model::{Patience, Patient, Scripted};
+use punchlist_engine::model::{Cancel, Patience, Patient, Scripted};
 use punchlist_ops::Error;
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
@@ -247,7 +247,7 @@ fn runs_of(stage: &Stage, run: RunId) -> Vec<Run> {
         is_stopped: &|| false,
         observer: &told,
     };
-    runtime.drive("test", run).unwrap();
+    runtime.drive("test", run, &Cancel::default()).unwrap();
     drop(told);
     begun.into_inner().unwrap()
 }

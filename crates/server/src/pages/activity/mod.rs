@@ -18,8 +18,8 @@ use super::{parts, words};
 use sentence::{Kind, Sentence};
 
 /// How many events are read at a time, how often at most, and how many sentences are shown.
-const EVENTS: i64 = 100;
-const READS: usize = 12;
+const EVENTS: i64 = 64;
+const READS: usize = 20;
 const SENTENCES: usize = 50;
 
 /// This many similar entries in a row are folded into one.

@@ -183,7 +183,7 @@ pub(super) fn of(
     row: &EventRow,
     names: &BTreeMap<String, String>,
 ) -> Option<Sentence> {
-    let event = Event::read(&row.r#type, row.data.clone()).ok().flatten()?;
+    let event = row.event()?;
     let with = Names { visit, names };
     let Said { kind, icon, verb, many, object, said, about } = of_item(&with, &event)
         .or_else(|| of_issue(&with, &event))

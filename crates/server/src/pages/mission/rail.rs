@@ -3,9 +3,9 @@
 
 use maud::{Markup, html};
 use punchlist_core::metric::MetricStatus;
-use punchlist_core::mission::{Standing, StrategyStatus};
+use punchlist_core::mission::{Standing, Strategy, StrategyStatus};
 use punchlist_ops::operations::mission_status::Output;
-use punchlist_ops::views::mission::{Recommendation, StrategyView};
+use punchlist_ops::views::mission::Recommendation;
 
 use super::metric::verdict;
 use super::pillar::worst;
@@ -70,8 +70,7 @@ fn toggle(visit: &Visit, shown: &Output, slug: &str, status: Standing) -> Markup
 }
 
 fn strategies(shown: &Output) -> Markup {
-    let all: Vec<&StrategyView> =
-        shown.pillars.iter().flat_map(|pillar| &pillar.strategies).collect();
+    let all: Vec<&Strategy> = shown.pillars.iter().flat_map(|pillar| &pillar.strategies).collect();
     html! {
         @if !all.is_empty() {
             section.rail-part id="strategies" {
