@@ -26,6 +26,10 @@ pub(crate) fn command() -> Command {
         )
 }
 
+/// While somebody types, zsh runs programs without a terminal. A person is known by it, as in other
+/// shells: without it, missions and questions would not be offered.
+const ZSH_TERMINAL: &str = "<${TTY:-/dev/null} 2>${TTY:-/dev/null}";
+
 /// zsh loads a file of `$fpath` at the first Tab and runs it as a function named like the file. The
 /// script only defines what later Tabs use, so without this the first one would offer nothing.
 const ZSH_FIRST_TAB: &str = "
@@ -45,7 +49,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let mut script = Vec::new();
     writer.write_registration(complete::VARIABLE, "punch", "punch", "punch", &mut script)?;
     if *shell == Shell::Zsh {
-        script.extend_from_slice(ZSH_FIRST_TAB.as_bytes());
+        let text = String::from_utf8_lossy(&script).replace("2>/dev/null", ZSH_TERMINAL);
+        script = format!("{text}{ZSH_FIRST_TAB}").into_bytes();
     }
     // Bytes for a shell: escape sequences in it are its own and must not be stripped.
     Ok(output::print_raw(&script)?)

@@ -264,8 +264,10 @@ mod tests {
         let claim = json!({ "by": "owner:build", "at": at, "evidence": [] });
         let full = json!({ "active": 10, "activeLimit": 10, "backlog": 51, "backlogLimit": 50 });
         let empty = json!({ "active": 0, "activeLimit": 10, "backlog": 0, "backlogLimit": 50 });
-        let strategy =
-            |text: &str, status: &str| json!({ "id": "s", "description": text, "status": status });
+        let strategy = |text: &str, status: &str| {
+            let id = "01JCQ0000000000000000000AC";
+            json!({ "id": id, "description": text, "status": status })
+        };
         let settings = punchlist_core::mission::Settings::default();
         let output = json!({
             "mission": { "id": "m", "slug": "dx", "name": "Developer Experience",

@@ -106,12 +106,6 @@ fn each_change_of_an_issue_prints_one_line() {
     let sent = said(&["issue", "send", "1", "Start with the tests."]);
     assert!(sent.starts_with("Sent issue #1 to an agent; session "), "{sent}");
     assert_eq!(sent.lines().count(), 1, "{sent}");
-    let run = said(&["call", "run_start", r#"{"prompt":"Go","model":"scripted:x"}"#]);
-    assert!(
-        run.starts_with("Started run ") && run.contains(" of primary with scripted:x"),
-        "{run}"
-    );
-    assert_eq!(run.lines().count(), 1, "{run}");
     let dup = said(&["issue", "dup", "3", "1", "--note", "the same"]);
     assert_eq!(dup, "Closed as a duplicate: issue #3: White page\n");
     let rests = said(&["issue", "defer", "2", "2026-11-16T08:00:00Z"]);
@@ -138,6 +132,12 @@ fn each_change_of_an_issue_prints_one_line() {
     let chat = said(&["call", "conversation_show", &chat]);
     assert!(chat.starts_with("Log in fails\n\noperator:primary, now\n  Start with"), "{chat}");
     assert!(chat.contains("#1"), "{chat}");
+    let run = said(&["call", "run_start", r#"{"prompt":"Go","model":"scripted:x"}"#]);
+    assert!(
+        run.starts_with("Started run ") && run.contains(" of primary with scripted:x"),
+        "{run}"
+    );
+    assert_eq!(run.lines().count(), 1, "{run}");
 }
 
 #[test]

@@ -75,13 +75,11 @@ impl Shell {
         }
     }
 
-    /// Types the beginning of a line and Tab once, and sees these words offered. Then it gives the
-    /// line up.
+    /// Clears the line, types the beginning of another and Tab once, and sees these words offered.
     fn offers(&mut self, line: &str, words: &[&str]) {
-        self.type_in(&format!("{line}\t"));
+        const CTRL_U: char = '\u{15}';
+        self.type_in(&format!("{CTRL_U}{line}\t"));
         self.wait_for(words);
-        self.type_in("\u{3}");
-        self.wait_for(&[PROMPT]);
     }
 }
 
@@ -130,7 +128,7 @@ fn what_is_in_the_store_is_offered(shell: &mut Shell, ids: &[String]) {
     shell.offers("punch todo done --issue 1 ", &ids);
     shell.offers("punch mission status dx-", &["dx-one", "dx-two"]);
     shell.offers("punch run x --with co", &["coach", "coder"]);
-    shell.offers("punch iss", &["issue"]);
+    shell.offers("punch se", &["serve", "session"]);
 }
 
 #[test]
