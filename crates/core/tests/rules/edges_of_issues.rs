@@ -279,3 +279,29 @@ Closed steps (3):
     let cut = whole.replace("\n- [-] dropped by me", "\n… and 1 more");
     assert_eq!(context::render(&issue(), Some(&world.state), &[], whole.len() - 1), cut);
 }
+
+/// F-16: what the operator removed is named, the newest first and five at most, unless it is back.
+#[test]
+fn removed_items_are_named_so_that_nobody_adds_them_again() {
+    let mut world = World::new(ListKind::Session);
+    assert_eq!(progress::removed_notice(&world.state), None);
+    let ids = world.create(&["a", "b", "c", "d", "e", "f", "g", "kept", "back", "back"]);
+    assert_eq!(progress::removed_notice(&world.state), None, "nothing is removed");
+    let remove = |world: &mut World, at: usize, second: i64| {
+        let removed_at = Some(NOW.plus_seconds(second));
+        world.state.todos.get_mut(&ids[at]).unwrap().removed_at = removed_at;
+    };
+    let notice = |world: &World| progress::removed_notice(&world.state).unwrap();
+    remove(&mut world, 8, 9);
+    assert_eq!(progress::removed_notice(&world.state), None, "it is back");
+    remove(&mut world, 0, 2);
+    remove(&mut world, 1, 3);
+    let named = "Removed by the operator, not to be added again: `b`, `a`.";
+    assert_eq!(notice(&world), named);
+    for at in 2..7 {
+        remove(&mut world, at, 4);
+    }
+    let named = "Removed by the operator, not to be added again: \
+                 `g`, `f`, `e`, `d`, `c`, 2 more.";
+    assert_eq!(notice(&world), named);
+}

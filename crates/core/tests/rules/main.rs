@@ -13,6 +13,7 @@ mod edges_of_delegations;
 mod edges_of_gates;
 mod edges_of_issues;
 mod edges_of_plans;
+mod edges_of_sign_offs;
 mod edges_of_taking;
 mod edit_checklist;
 mod follow;

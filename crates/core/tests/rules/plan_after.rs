@@ -44,6 +44,8 @@ fn a_line_of_the_file_names_what_comes_first() {
         ("after: \"a\" or \"b\"", &[]),
         ("thereafter: \"a\"", &[]),
         ("```\nafter: \"a\"\n```\n<!--\nafter: \"b\"\n-->", &[]),
+        ("<!--\nold\nafter: \"a\"\n-->\nafter: \"b\"", &["b"]),
+        ("```\nold\nafter: \"a\"\n```\nafter: \"b\"", &["b"]),
     ] {
         assert_eq!(named_after(description), texts, "{description}");
     }

@@ -82,7 +82,7 @@ pub struct EventRow {
     /// absent in older logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
-    /// As it is stored: most readers of the log pass it on, or parse it as an event.
+    // As it is stored: most readers of the log pass it on, or parse it as an event.
     #[schemars(with = "Value")]
     pub data: Box<RawValue>,
 }
