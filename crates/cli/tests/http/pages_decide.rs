@@ -39,7 +39,8 @@ fn sign_off_on_home_accepts_the_criteria_and_the_next_decision_is_the_target() {
     let operator = place.operator();
     let session = sign_off(&place, &operator);
     let ask = json!({ "question": "Which limit?", "options": ["500", "600"] });
-    let asked = place.call("ask", &ask).words(["--session", &session]).answer();
+    let later = place.call("ask", &ask).env("PUNCHLIST_NOW", "2026-11-15T08:00:01Z");
+    let asked = later.words(["--session", &session]).answer();
     let served = Served::start(&place);
     let browser = Browser::of(&served, &place, &operator);
     let home = browser.follow("/");
@@ -48,7 +49,7 @@ fn sign_off_on_home_accepts_the_criteria_and_the_next_decision_is_the_target() {
     assert!(home.words().contains("Accepts 2 criteria. primary may then resolve #1."));
     let gate = first(&home);
     let done = browser.send(&home, &format!("answer-{gate}"), &[]);
-    assert_eq!(done.status, 200);
+    assert_eq!(done.status, 200, "{}", done.words());
     assert_eq!(done.at, format!("/#gate-{}", asked["gateId"].as_str().unwrap()));
     assert!(done.has("Signed off.") && done.has("role=\"status\""), "{}", done.html);
     assert!(show(&place)["criteria"][0]["acceptedAt"].is_string());
