@@ -239,30 +239,34 @@ pub(super) fn references(tx: &mut Tx<'_>) -> Result<Check, Error> {
         );
         faults = tx.query(statement, &[], |row| row.text(0))?;
     }
-    for (what, statement) in [
+    for (thing, above, statement) in [
         (
-            "lists without their project",
+            "list",
+            "project",
             sql!(
                 "SELECT count(*) FROM lists AS l \
                  WHERE NOT EXISTS (SELECT 1 FROM projects AS p WHERE p.id = l.project_id)"
             ),
         ),
         (
-            "todos without their list",
+            "todo",
+            "list",
             sql!(
                 "SELECT count(*) FROM todos AS t \
                  WHERE NOT EXISTS (SELECT 1 FROM lists AS l WHERE l.id = t.list_id)"
             ),
         ),
         (
-            "notes without their todo",
+            "note",
+            "todo",
             sql!(
                 "SELECT count(*) FROM todo_notes AS n \
                  WHERE NOT EXISTS (SELECT 1 FROM todos AS t WHERE t.id = n.todo_id)"
             ),
         ),
         (
-            "events without their project",
+            "event",
+            "project",
             sql!(
                 "SELECT count(*) FROM events AS e \
                  WHERE NOT EXISTS (SELECT 1 FROM projects AS p WHERE p.id = e.project_id)"
@@ -271,7 +275,8 @@ pub(super) fn references(tx: &mut Tx<'_>) -> Result<Check, Error> {
     ] {
         match tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default() {
             0 => {}
-            count => faults.push(format!("{count} {what}")),
+            1 => faults.push(format!("1 {thing} without its {above}")),
+            count => faults.push(format!("{count} {thing}s without their {above}")),
         }
     }
     Ok(if faults.is_empty() {

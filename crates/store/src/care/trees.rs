@@ -28,6 +28,7 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
     );
     match tx.first(apart, &[], |row| row.int(0))?.unwrap_or_default() {
         0 => {}
+        1 => faults.push("1 todo hangs under one that is not in its list".to_owned()),
         count => faults.push(format!("{count} todos hang under one that is not in their list")),
     }
     if faults.is_empty() {
@@ -40,6 +41,9 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
 }
 
 fn told(circle: &[TodoId]) -> String {
+    if let [own] = circle {
+        return format!("a todo that is its own parent: {own}");
+    }
     let shown: Vec<String> = circle.iter().take(NAMED_MAX).map(ToString::to_string).collect();
     let more = if circle.len() > NAMED_MAX { " under …" } else { "" };
     let (first, count) = (circle[0], circle.len());
@@ -89,7 +93,7 @@ mod tests {
         assert_eq!(found, [vec![ids[3]], vec![ids[5], ids[6], ids[7]]]);
         assert_eq!(circles(&BTreeMap::new()), Vec::<Vec<TodoId>>::new());
         let (a, b) = (ids[5], ids[6]);
-        assert_eq!(told(&found[0]), format!("a circle of 1 todos: {} under {}", ids[3], ids[3]));
+        assert_eq!(told(&found[0]), format!("a todo that is its own parent: {}", ids[3]));
         assert!(told(&found[1]).starts_with(&format!("a circle of 3 todos: {a} under {b} under")));
     }
 }

@@ -153,7 +153,7 @@ fn dangling_references_are_found_on_sqlite() {
     assert_eq!(failed(&report), ["references"]);
     let detail = &check(&report, "references").detail;
     assert!(detail.contains("lists refers to a missing row of projects"), "{detail}");
-    assert!(detail.contains("1 lists without their project"), "{detail}");
+    assert!(detail.contains("1 list without its project"), "{detail}");
 }
 
 #[test]
