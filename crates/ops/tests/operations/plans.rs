@@ -211,9 +211,9 @@ fn the_status_complete_claims_the_agents_tasks(backend: Backend) {
     assert_eq!(todo["status"], "in_progress", "only claimed, with a task open below it: {todo}");
     assert_eq!(todo["claim"]["outcome"], "Merged");
     assert_eq!(todo["claim"]["by"], "worker:primary.subagents.a");
-    let events = world.log(1);
+    let events = world.whole_log();
     status("complete");
-    assert_eq!(world.log(events.len()).len(), events.len(), "a heartbeat claims nothing twice");
+    assert_eq!(world.whole_log().len(), events.len(), "a heartbeat claims nothing twice");
     let accept = json!({ "todoId": mine });
     let operator = world.envelope(Role::Operator);
     let early = world.call_in(&operator, "todo_accept", accept.clone()).unwrap_err();
@@ -231,7 +231,7 @@ fn only_the_operator_completes_with_children(backend: Backend) {
     let import = json!({ "planFile": FILE, "markdown": markdown });
     let before = world.call("plan_import", import).unwrap();
     let input = json!({ "taskId": id(&before, "a"), "outcome": "Merged", "withChildren": true });
-    let seen = world.log(1);
+    let seen = world.whole_log();
     let root = world.envelope(Role::Root);
     let error = world.call_in(&root, "task_complete", input.clone()).unwrap_err();
     assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4), "{error}");
