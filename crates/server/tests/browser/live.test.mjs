@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventTimes, live, median } from './latency.mjs';
-import { permission, question, signOffGate } from './scene.mjs';
+import { MISSION, claimedTodo, mission, permission, question, signOffGate } from './scene.mjs';
 import { startWorld } from './world.mjs';
 
 test('an event is on an open page within 250 ms, half of the time at least', async (t) => {
@@ -53,6 +53,70 @@ function state(visitor, typed, open) {
     },
     [typed, open],
   );
+}
+
+test('a look from before the reader opened a form changes nothing when it arrives late', async (t) => {
+  const world = await startWorld(t);
+  const { todos } = await mission(world);
+  await claimedTodo(world, todos[0]);
+  const visitor = await world.visitor();
+  await visitor.open(world.path(`/missions/${MISSION}`));
+  await live(visitor);
+  // The page looks again, and the answer is kept back.
+  let goOn;
+  const kept = new Promise((resolve) => (goOn = resolve));
+  const looked = visitor.page.waitForRequest(isLook);
+  await visitor.page.route(
+    () => true,
+    async (route) => {
+      if (!isLook(route.request())) return route.continue();
+      const response = await route.fetch();
+      await kept;
+      return route.fulfill({ response });
+    },
+  );
+  await question(world, 'Which port?', undefined);
+  await looked;
+  const card = visitor.gate(todos[0].id);
+  await visitor.button('Return', card).click();
+  await card.getByLabel('What is missing?').fill('Measure it on three machines.');
+  const arrived = visitor.page.waitForResponse((response) => isLook(response.request()));
+  goOn();
+  await (await arrived).finished();
+  await visitor.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
+  assert.equal(await visitor.button('Return', card).count(), 1, 'the form, and no second way to open it');
+  await visitor.button('Return', card).click();
+  await visitor.sees('Returned.');
+  visitor.assertClean();
+});
+
+test('a page that cannot be drawn for a moment keeps what is typed, and looks again', async (t) => {
+  const world = await startWorld(t);
+  const asked = await question(world, 'Which port?', undefined);
+  const visitor = await world.visitor();
+  await live(visitor);
+  const field = (await visitor.unfold(asked.gateId)).getByLabel('Answer').first();
+  await field.fill('Half an answer');
+  let refused = 0;
+  await visitor.page.route(
+    () => true,
+    (route) => {
+      if (!isLook(route.request()) || refused === 2) return route.continue();
+      refused += 1;
+      return route.fulfill({ status: 429, contentType: 'text/html', body: '<!doctype html><title>Too many</title>' });
+    },
+  );
+  await question(world, 'Which host?', undefined);
+  await visitor.sees(/Which host\?|1 change: show/);
+  assert.equal(await field.inputValue(), 'Half an answer');
+  assert.equal(refused, 2);
+  await live(visitor);
+  visitor.assertClean();
+});
+
+/** Whether a page asks for itself again. */
+function isLook(request) {
+  return request.headers()['punchlist-live'] === '1';
 }
 
 test('a page that has lost the server says so, and follows again when it is back', async (t) => {

@@ -77,9 +77,14 @@ export class Visitor {
     return scope.getByText(text).locator('visible=true').first();
   }
 
-  /** Waits until the text can be seen. */
+  /** Waits until the text can be seen; fails with what can be seen instead. */
   async sees(text, scope = this.page) {
-    await this.text(text, scope).waitFor({ state: 'visible' });
+    try {
+      await this.text(text, scope).waitFor({ state: 'visible' });
+    } catch (error) {
+      const [address, shown] = [this.page.url(), await this.page.locator('body').innerText()];
+      throw new Error(`${text} cannot be seen at ${address}, which shows:\n${shown}`, { cause: error });
+    }
   }
 
   /** Violations of WCAG 2.2 AA, one line each; the page must have none. */

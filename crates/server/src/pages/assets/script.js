@@ -7,6 +7,7 @@
   "use strict";
 
   const LOOK_MS = 40;
+  const AGAIN_MS = 1000;
   const TIMES_MS = 10000;
   const body = document.body;
   if (!body.dataset.seq) return;
@@ -287,21 +288,30 @@
   // Looking again: one look at a time, and one more if something came meanwhile.
   let isLooking = false;
   let isStale = false;
+  // How often the reader moved on: a look that began before shows a page they have left.
+  let moves = 0;
   const look = async () => {
     if (isLooking) {
       isStale = true;
       return;
     }
     isLooking = true;
+    const began = moves;
     try {
       const answer = await fetch(location.href, { headers: { "Punchlist-Live": "1" }, cache: "no-store" });
       if (answer.redirected && new URL(answer.url).pathname === "/sign-in") {
         tell("off");
         return;
       }
-      take(await answer.text());
+      // A page in trouble is not taken over: what is typed would be gone.
+      if (answer.status === 429 || answer.status > 499) throw new Error();
+      const text = await answer.text();
+      if (moves === began) take(text);
+      else isStale = true;
+      if (isFollowing) tell("live");
     } catch {
       tell("again");
+      setTimeout(look, AGAIN_MS);
     } finally {
       isLooking = false;
       if (isStale) {
@@ -318,10 +328,11 @@
 
   // Following what happens. Any event is a reason to look again.
   let after = body.dataset.seq;
+  let isFollowing = false;
   const follow = async () => {
     const project = body.dataset.project;
     const only = project ? `&project=${encodeURIComponent(project)}` : "";
-    let wait = 1000;
+    let wait = AGAIN_MS;
     for (;;) {
       try {
         const answer = await fetch(`/v1/events?after=${after}${only}`, { cache: "no-store" });
@@ -331,11 +342,13 @@
         }
         if (!answer.ok) throw new Error();
         tell("live");
-        wait = 1000;
+        isFollowing = true;
+        wait = AGAIN_MS;
         await listen(answer.body.getReader());
       } catch {
         // The server is away for a moment.
       }
+      isFollowing = false;
       tell("again");
       await new Promise((resolve) => setTimeout(resolve, wait));
       wait = Math.min(wait * 2, 15000);
@@ -395,6 +408,7 @@
       // A refused form stays open where it is.
       if (answer.ok) history.replaceState(null, "", url.pathname + url.search + hash);
       isForced = true;
+      moves += 1;
       form.dataset.sent = "";
       const taken = take(text);
       delete form.dataset.sent;
