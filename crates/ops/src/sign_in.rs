@@ -89,7 +89,9 @@ impl Ops {
         let used = token.used_at.ok_or_else(unknown)?;
         if used.plus_seconds(NOTED_S) <= clock {
             let id = token.id;
-            self.store()?.write(move |tx| tx.use_page_session(id, clock))?;
+            // Nobody waits for it, because pages are read on threads that must not block. If it is
+            // lost, the next visit notes itself.
+            self.store()?.write_then(move |tx| tx.use_page_session(id, clock), drop);
         }
         let mut actor = prove_by(&token, Facts::default())?;
         actor.principal.clone_from(&token.created_by);

@@ -41,7 +41,7 @@ pub(super) fn encode(event: Happened, output: &Output) -> String {
         (Answer::Context, event) => json!({
             "hookSpecificOutput": { "hookEventName": event_name(event), "additionalContext": text }
         }),
-        // The person is told what is left.
+        // The person sees what is left.
         (Answer::Allow, Happened::Stop) => json!({ "systemMessage": text }),
         (Answer::Allow, _) => return String::new(),
     };

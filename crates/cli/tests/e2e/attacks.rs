@@ -87,8 +87,8 @@ impl Desk {
     }
 }
 
-/// 14.2: a run is limited to the reach of the actor who started it, whoever executes it and
-/// whatever its model tries.
+/// 14.2: a run is limited to the reach of the actor who started it. It does not matter who executes
+/// the run, or what its model tries.
 fn a_run_reaches_no_further_than_its_starter(backend: Backend) {
     let desk = Desk::new(backend);
     let token = desk.token(&[

@@ -32,7 +32,7 @@ fn a_link_signs_in_once_and_the_session_is_a_token_that_ends() {
     }
     assert!(!cookie.contains("Secure"), "not over plain HTTP: {cookie}");
     assert_eq!(browser.follow("/").status, 200);
-    // It works once: another browser is told that it was used, and is not signed in.
+    // The link works once. A second browser gets a page that says so, and is not signed in.
     let late = Browser::new(&served);
     let again = late.follow(&path);
     assert_eq!((again.status, again.has("This link was used already.")), (410, true));

@@ -59,11 +59,11 @@ pub struct Swept {
     pub demoted: Vec<String>,
     pub cancelled: Vec<String>,
     pub archived: i64,
-    /// What people are told, in order.
+    /// The messages to people, in order.
     pub told: Vec<Told>,
 }
 
-/// What people are told about a late item.
+/// The message to people about a late item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Told {
     /// They are asked what to do with it.

@@ -3,7 +3,7 @@
 use punchlist_core::authority::{Cell, Subject, owns_delegation, rows_of};
 use punchlist_core::command::{AssignTodo, TakeTodo};
 use punchlist_core::delegation::{
-    DecideProposal, Delegate, Delegation, Mode, Proposal, ProposalDecision, ProposedItem, Review,
+    DecideProposal, Delegation, Mode, Proposal, ProposalDecision, ProposedItem, Review,
     apply_delegation,
 };
 use punchlist_core::event::{TodoStarted, TodoYielded};
@@ -11,7 +11,7 @@ use punchlist_core::gate::form::check_response;
 use punchlist_core::gate::{AnswerGate, Gate, GateDecision, GateKind, GateState};
 use punchlist_core::plan::{Origin, opening};
 use punchlist_core::select::next;
-use punchlist_core::text::{Body, Content, Title};
+use punchlist_core::text::Content;
 use punchlist_core::{
     Actor, AgentPath, By, Decide, Event, GateId, Ids, ListKind, ProjectId, Refusal, Role, Status,
     Time, TodoId, TodoKind, lease,
@@ -64,16 +64,7 @@ fn taking_assigns_once_and_only_by_the_lists_policy() {
 fn proposed() -> Delegation {
     let now = Time::from_micros(1);
     let mut ids = Ids::new(now, 1);
-    let command = Delegate {
-        kind: Title::new("coder").unwrap(),
-        mission: Body::new("do it").unwrap(),
-        rationale: None,
-        mode: Mode::Async,
-        review: Review::Review,
-        todo_id: None,
-        conversation_id: None,
-        run_id: None,
-    };
+    let command = crate::world::order("do it");
     let root = Actor::new(Role::Root, AgentPath::primary());
     let project = ProjectId::from(ids.ulid());
     let decision =

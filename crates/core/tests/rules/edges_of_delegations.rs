@@ -3,11 +3,10 @@
 
 use punchlist_core::command::NewTodo;
 use punchlist_core::delegation::{
-    DecideProposal, Delegate, Delegation, DelegationState, Mode, Proposal, ProposalDecision,
-    ProposedItem, Review,
+    DecideProposal, Delegation, DelegationState, Proposal, ProposalDecision, ProposedItem,
 };
 use punchlist_core::event::ProposalDecided;
-use punchlist_core::text::{Body, Content, Title};
+use punchlist_core::text::{Content, Title};
 use punchlist_core::{
     Actor, AgentPath, Decision, Event, Ids, ProjectId, Refusal, Role, Time, TodoKind,
 };
@@ -20,16 +19,7 @@ fn delegator() -> Actor {
 
 fn delegated() -> Delegation {
     let now = Time::from_micros(1);
-    let command = Delegate {
-        kind: Title::new("coder").unwrap(),
-        mission: Body::new("do it").unwrap(),
-        rationale: None,
-        mode: Mode::Async,
-        review: Review::Review,
-        todo_id: None,
-        conversation_id: None,
-        run_id: None,
-    };
+    let command = crate::world::order("do it");
     let project = ProjectId::from(Ids::new(now, 2).ulid());
     let decision = decided(&command, (project, None), &delegator(), now).unwrap();
     let [Event::DelegationQueued(queued)] = &*decision.events else { panic!("{decision:?}") };

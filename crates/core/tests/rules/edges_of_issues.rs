@@ -238,7 +238,7 @@ fn a_checklist_is_counted_by_what_its_items_are() {
     assert_eq!(left_open(&world.state).as_deref(), Some(left));
 }
 
-/// The person who closes an issue is told how many criteria are open, and nothing if none is.
+/// Closing an issue warns of the number of open criteria. Without open criteria there is no warning.
 #[test]
 fn open_criteria_are_counted_for_the_person_who_closes() {
     let mut world = checklist();

@@ -36,7 +36,7 @@ fn a_due_cycle_runs_once_and_sets_the_next_time() {
     assert!(tick(&mut mission, due));
     assert_eq!(mission.last_cycle_at, Some(due));
     assert_eq!(mission.next_cycle_at, Some(at("2026-11-23T08:00:00Z")));
-    assert!(!tick(&mut mission, due), "whoever comes second finds it done");
+    assert!(!tick(&mut mission, due), "the second caller finds it done");
     // No check for five weeks: one cycle runs, and the next is in the future.
     let late = at("2026-12-23T12:00:00Z");
     assert!(tick(&mut mission, late));

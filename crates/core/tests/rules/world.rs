@@ -2,7 +2,8 @@
 
 use punchlist_core::capacity::Limits;
 use punchlist_core::command::{Command, CreateTodos, NewTodo};
-use punchlist_core::text::Title;
+use punchlist_core::delegation::{Delegate, Mode, Review};
+use punchlist_core::text::{Body, Title};
 use punchlist_core::{
     Actor, AgentPath, By, Decide, Decision, Event, Ids, List, ListId, ListKind, ProjectId, Refusal,
     Refused, Role, Scope, Snapshot, Time, TodoId, apply, decide,
@@ -97,4 +98,18 @@ pub(crate) fn actor(role: Role) -> Actor {
     actor.mission = Some("outer".to_owned());
     actor.pillar = Some("inner".to_owned());
     actor
+}
+
+/// Work for a coder, about no item.
+pub(crate) fn order(mission: &str) -> Delegate {
+    Delegate {
+        kind: Title::new("coder").unwrap(),
+        mission: Body::new(mission).unwrap(),
+        rationale: None,
+        mode: Mode::Async,
+        review: Review::Review,
+        todo_id: None,
+        conversation_id: None,
+        run_id: None,
+    }
 }

@@ -28,8 +28,8 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
     );
     match tx.first(apart, &[], |row| row.int(0))?.unwrap_or_default() {
         0 => {}
-        1 => faults.push("1 todo hangs under one that is not in its list".to_owned()),
-        count => faults.push(format!("{count} todos hang under one that is not in their list")),
+        1 => faults.push("1 todo has a parent that is not in its list".to_owned()),
+        count => faults.push(format!("{count} todos have a parent that is not in their list")),
     }
     if faults.is_empty() {
         let detail = format!("every one of {} subtasks hangs under a root", parents.len());

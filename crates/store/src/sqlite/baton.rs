@@ -197,12 +197,12 @@ impl Writer {
 impl Drop for Baton {
     fn drop(&mut self) {
         let Some(Writer(Some(writer))) = self.writer.take() else { return };
-        // Only the writer itself may still lead here: everybody else has a reference to the store.
-        if writer.thread().id() == thread::current().id() {
-            return;
-        }
         self.shared.end();
-        drop(writer.join());
+        // An answer may have held the last reference to the store. Then this is the writer, which
+        // ends by itself.
+        if writer.thread().id() != thread::current().id() {
+            drop(writer.join());
+        }
     }
 }
 
@@ -231,7 +231,10 @@ impl Shared {
             match other.answer {
                 Reply::Ticket(ticket) if mine.is_some_and(|mine| Arc::ptr_eq(&ticket, mine)) => {}
                 Reply::Ticket(ticket) => ticket.tell(News::Done(result.clone())),
-                Reply::Call(done) => done(result.clone()),
+                // A panic must not end the writer: everybody else waits for it.
+                Reply::Call(done) => {
+                    drop(catch_unwind(AssertUnwindSafe(|| done(result.clone()))));
+                }
             }
         }
         result

@@ -1,15 +1,14 @@
 //! Workers that die: how the next one continues, as a table.
 
 use punchlist_core::delegation::{
-    BuryDelegation, Delegate, Delegation, DelegationState, HeartbeatDelegation, Mode, Review,
-    TakeDelegation, apply_delegation, has_died,
+    BuryDelegation, Delegation, DelegationState, HeartbeatDelegation, TakeDelegation,
+    apply_delegation, has_died,
 };
 use punchlist_core::driver::{Budget, Counters, Spent};
 use punchlist_core::run::{
     RecordReply, RecordResult, RecordStart, RecordSummary, RunState, TakeRun, Taken, WORKER_DIED,
     apply_run,
 };
-use punchlist_core::text::{Body, Title};
 use punchlist_core::{
     Actor, AgentPath, By, Decide, Decision, Event, Ids, Lease, ProjectId, Role, Run, Time,
 };
@@ -104,16 +103,7 @@ fn worker() -> Actor {
 fn delegation(state: DelegationState, attempts: i64) -> Delegation {
     let mut ids = Ids::new(CLOCK, 1);
     let root = Actor::new(Role::Root, AgentPath::primary());
-    let command = Delegate {
-        kind: Title::new("coder").unwrap(),
-        mission: Body::new("do it").unwrap(),
-        rationale: None,
-        mode: Mode::Async,
-        review: Review::Review,
-        todo_id: None,
-        conversation_id: None,
-        run_id: None,
-    };
+    let command = crate::world::order("do it");
     let project = ProjectId::from(ids.ulid());
     let decision =
         command.decide((project, None), By { actor: &root, now: CLOCK, ids: &mut ids }).unwrap();

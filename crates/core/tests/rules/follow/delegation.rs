@@ -39,16 +39,7 @@ fn worker() -> Actor {
 
 /// Delegated work without an item.
 fn queued() -> Delegation {
-    let order = Delegate {
-        kind: Title::new("coder").unwrap(),
-        mission: Body::new("look").unwrap(),
-        rationale: None,
-        mode: Mode::Async,
-        review: Review::Review,
-        todo_id: None,
-        conversation_id: None,
-        run_id: None,
-    };
+    let order = crate::world::order("look");
     let lead = Actor::new(Role::Lead, AgentPath::parse("lead").unwrap());
     let ids = &mut Ids::new(NOW, 8);
     let project = ProjectId::from(ids.ulid());
