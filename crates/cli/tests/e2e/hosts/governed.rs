@@ -296,3 +296,53 @@ fn a_native_list_is_mirrored_with_its_done_items_as_claims() {
         assert!(stopped["text"].as_str().unwrap().contains("1 incomplete tasks"), "{stopped}");
     });
 }
+
+/// Claude Code keeps its tasks in files. The whole list is read from there, several tasks may be in
+/// progress, and a task that was claimed stays when the host forgets it.
+#[test]
+fn the_task_files_of_claude_code_are_mirrored() {
+    each(|place| {
+        place.punch(["issue", "new", "Other", "--json"]).answer();
+        answer(&hook(&place, "claude", "session-start", &json!({ "session_id": "c1" })).run());
+        let folder = place.home().join(".claude/tasks/c1");
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |id: u32, subject: &str, status: &str| {
+            let task = json!({ "id": id.to_string(), "subject": subject, "description": "All of it",
+                "status": status, "blocks": [], "blockedBy": [] });
+            std::fs::write(folder.join(format!("{id}.json")), task.to_string()).unwrap();
+        };
+        let fire = || {
+            let payload = json!({ "session_id": "c1", "hook_event_name": "PostToolUse",
+                "tool_name": "TaskUpdate", "tool_input": { "taskId": "1", "status": "completed" } });
+            hook(&place, "claude", "todos", &payload).run()
+        };
+        let shown = || {
+            let list =
+                place.punch(["call", "todo_read", "{}", "--session", "c1", "--json"]).answer();
+            let todos = list["todos"].as_array().unwrap().clone();
+            let row = |todo: &Value| format!("{} {}", todo["content"], todo["status"]);
+            todos.iter().map(row).collect::<Vec<_>>().join(", ")
+        };
+        write(1, "Read", "completed");
+        write(2, "Write", "in_progress");
+        write(3, "Test", "in_progress");
+        assert_eq!(fire().exit, Some(0));
+        let three = r#""Read" "pending", "Write" "in_progress", "Test" "pending""#;
+        assert_eq!(shown(), three);
+        // The host clears what is done. The claim stays, and so does everything while a file is
+        // being written.
+        std::fs::remove_file(folder.join("1.json")).unwrap();
+        assert_eq!(fire().exit, Some(0));
+        assert_eq!(shown(), r#""Write" "in_progress", "Test" "pending", "Read" "pending""#);
+        std::fs::write(folder.join("3.json"), "{\"subject\":").unwrap();
+        assert_eq!(fire().exit, Some(0));
+        assert_eq!(shown(), r#""Write" "in_progress", "Test" "pending", "Read" "pending""#);
+        std::fs::remove_file(folder.join("3.json")).unwrap();
+        assert_eq!(fire().exit, Some(0));
+        assert_eq!(shown(), r#""Write" "in_progress", "Read" "pending", "Test" "cancelled""#);
+        let stopped = json!({ "session_id": "c1", "prompt_id": "p1" });
+        let stopped = answer(&hook(&place, "claude", "stop", &stopped).run());
+        let reason = stopped["reason"].as_str().unwrap();
+        assert!(reason.contains("1 incomplete tasks"), "the claimed one is not open: {reason}");
+    });
+}
