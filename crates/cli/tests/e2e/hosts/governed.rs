@@ -18,6 +18,7 @@ fn newest_run(place: &Place) -> Value {
 }
 
 fn reasons(place: &Place) -> Vec<String> {
+    place.wait_for_log();
     let log = place.punch(["call", "event_list", r#"{"after":0,"limit":1000}"#, "--json"]).answer();
     let events = log["events"].as_array().unwrap().clone();
     let hooks = events.iter().filter(|event| event["type"] == "hook_answered");
@@ -344,5 +345,29 @@ fn the_task_files_of_claude_code_are_mirrored() {
         let stopped = answer(&hook(&place, "claude", "stop", &stopped).run());
         let reason = stopped["reason"].as_str().unwrap();
         assert!(reason.contains("1 incomplete tasks"), "the claimed one is not open: {reason}");
+    });
+}
+
+/// A session whose hooks do not fire is shown as such until one fires.
+#[test]
+fn home_shows_a_session_whose_hooks_do_not_fire() {
+    each(|place| {
+        place.punch(["issue", "new", "Refunds", "--json"]).answer();
+        let start = r#"{"title":"Codex session","host":"codex","externalId":"x1"}"#;
+        let own = place.punch(["call", "session_start", start, "--json"]).answer();
+        place.punch(["session", "bind", "1", "--session", "x1", "--json"]).answer();
+        let status = place.punch(["status", "--json"]).answer();
+        let expected = json!([{ "sessionId": own["session"]["id"], "title": "Codex session",
+            "host": "codex", "number": 1, "createdAt": own["session"]["createdAt"] }]);
+        assert_eq!(status["ungoverned"], expected);
+        let home = place.punch(["status"]).run().stdout;
+        assert!(home.contains("Not governed\n"), "{home}");
+        assert!(home.contains("Codex session on #1") && home.contains("punch doctor"), "{home}");
+        let shown = || place.punch(["session", "show", "x1", "--json"]).answer()["session"].clone();
+        assert_eq!(shown()["ungoverned"], true);
+        assert!(place.punch(["session", "show", "x1"]).run().stdout.contains("not governed"));
+        answer(&hook(&place, "codex", "prompt", &json!({ "session_id": "x1" })).run());
+        assert_eq!(shown()["ungoverned"], false);
+        assert!(place.punch(["status", "--json"]).answer().get("ungoverned").is_none());
     });
 }
