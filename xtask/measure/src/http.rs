@@ -19,6 +19,7 @@ use crate::table::{Line, Target, median, shown};
 use crate::writers::one_by_one;
 
 pub(crate) const CONNECTIONS: usize = 64;
+const THREADS: usize = 2;
 const STREAMS: usize = 1_000;
 const EVENTS: usize = 10_000;
 
@@ -81,15 +82,19 @@ impl Connection {
         headers: &str,
         body: &str,
     ) -> Result<String> {
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\n{headers}\r\n{body}",
-            body.len()
-        );
-        self.reader.get_mut().write_all(request.as_bytes())?;
+        self.send_request(&request(method, path, headers, body))?;
+        self.receive(path)
+    }
+
+    fn send_request(&mut self, request: &str) -> Result<()> {
+        Ok(self.reader.get_mut().write_all(request.as_bytes())?)
+    }
+
+    /// The answer to the request that was sent last.
+    fn receive(&mut self, what: &str) -> Result<String> {
         let (mut line, mut length) = (String::new(), 0);
         self.reader.read_line(&mut line)?;
-        ensure!(line.contains(" 200 "), "{path}: {line}");
+        ensure!(line.contains(" 200 "), "{what}: {line}");
         while line != "\r\n" {
             line.clear();
             self.reader.read_line(&mut line)?;
@@ -103,9 +108,66 @@ impl Connection {
     }
 
     pub(crate) fn create(&mut self, title: &str) -> Result<String> {
-        let input = json!({ "title": title, "forceNew": true }).to_string();
-        self.ask("POST", "/v1/issue_create", "", &input)
+        self.send_request(&creation(title))?;
+        self.receive("issue_create")
     }
+}
+
+/// The text of a request.
+pub(crate) fn request(method: &str, path: &str, headers: &str, body: &str) -> String {
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    )
+}
+
+/// The request that creates an issue.
+pub(crate) fn creation(title: &str) -> String {
+    let input = json!({ "title": title, "forceNew": true }).to_string();
+    request("POST", "/v1/issue_create", "", &input)
+}
+
+/// Requests per second over 64 connections, each with at most one open request. Two threads drive
+/// them, as load generators do: with a thread for each connection the client would take most of the
+/// cores from the server.
+pub(crate) fn rate(
+    served: &Served,
+    calls: usize,
+    request: impl Fn(usize) -> String + Sync,
+    check: impl Fn(&str) -> Result<()> + Sync,
+) -> Result<f64> {
+    let next = AtomicUsize::new(0);
+    let start = Instant::now();
+    thread::scope(|scope| {
+        let worker = || -> Result<()> {
+            let connect = |_| served.connect().context("a connection");
+            let mut connections: Vec<_> =
+                (0..CONNECTIONS / THREADS).map(connect).collect::<Result<_>>()?;
+            loop {
+                let mut sent = 0;
+                for connection in &mut connections {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    if n >= calls {
+                        break;
+                    }
+                    connection.send_request(&request(n))?;
+                    sent += 1;
+                }
+                if sent == 0 {
+                    return Ok(());
+                }
+                for connection in &mut connections[..sent] {
+                    check(&connection.receive("a request of many")?)?;
+                }
+            }
+        };
+        let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(worker)).collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().map_err(|_| anyhow!("a client panicked"))?)
+    })?;
+    Ok(calls as f64 / start.elapsed().as_secs_f64())
 }
 
 /// `POST /v1/issue_create` on 64 connections, against one row per commit.
@@ -117,25 +179,7 @@ pub(crate) fn crowd(programs: &Path, writes: usize) -> Result<Line> {
         let store = folder.path().join(format!("punch{round}.db"));
         let served = Served::start(&programs.join("punch"), &store)?;
         served.connect()?.create("the first")?;
-        let next = AtomicUsize::new(0);
-        let start = Instant::now();
-        thread::scope(|scope| {
-            let worker = || -> Result<()> {
-                let mut connection = served.connect()?;
-                loop {
-                    let n = next.fetch_add(1, Ordering::Relaxed);
-                    if n >= writes {
-                        return Ok(());
-                    }
-                    connection.create(&format!("Issue {n}"))?;
-                }
-            };
-            let workers: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(worker)).collect();
-            workers
-                .into_iter()
-                .try_for_each(|worker| worker.join().map_err(|_| anyhow!("a client panicked"))?)
-        })?;
-        ours += writes as f64 / start.elapsed().as_secs_f64();
+        ours += rate(&served, writes, |n| creation(&format!("Issue {n}")), |_| Ok(()))?;
     }
     let (raw, ours) = (raw / 3.0, ours / 3.0);
     Ok(Line {

@@ -2,15 +2,14 @@
 //! against the same calls at `/v1`.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, ensure};
 use serde_json::json;
 
 use crate::checklist::{SESSION, Server};
-use crate::http::{CONNECTIONS, Connection, Served};
+use crate::http::{CONNECTIONS, Served, creation, rate, request};
 use crate::table::{Line, Target, median, shown};
 
 /// The time from the start of the process to its answer to `initialize`, in an existing store.
@@ -67,10 +66,16 @@ pub(crate) fn over_http(programs: &Path, writes: usize) -> Result<Line> {
         let store = folder.path().join(format!("punch{round}.db"));
         let served = Served::start(&programs.join("punch"), &store)?;
         served.connect()?.create("the first")?;
-        at_v1 += rate(&served, writes, |connection, n| {
-            connection.create(&format!("Issue {round} {n}")).map(drop)
-        })?;
-        at_mcp += rate(&served, writes, |connection, n| create(connection, round, n))?;
+        at_v1 += rate(&served, writes, |n| creation(&format!("Issue {round} {n}")), |_| Ok(()))?;
+        at_mcp += rate(
+            &served,
+            writes,
+            |n| call(round, n),
+            |answer| {
+                ensure!(answer.contains("\"isError\":false"), "{answer}");
+                Ok(())
+            },
+        )?;
     }
     let (at_mcp, at_v1) = (at_mcp / 3.0, at_v1 / 3.0);
     Ok(Line {
@@ -82,7 +87,8 @@ pub(crate) fn over_http(programs: &Path, writes: usize) -> Result<Line> {
     })
 }
 
-fn create(connection: &mut Connection, round: usize, n: usize) -> Result<()> {
+/// The request of a tool call that creates an issue.
+fn call(round: usize, n: usize) -> String {
     let arguments = json!({ "title": format!("Issue {round} {n} by MCP"), "forceNew": true });
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {} });
@@ -90,35 +96,5 @@ fn create(connection: &mut Connection, round: usize, n: usize) -> Result<()> {
     let message = json!({ "jsonrpc": "2.0", "id": n, "method": "tools/call", "params": params });
     let headers = "Accept: application/json, text/event-stream\r\n\
          MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: issue_create\r\n";
-    let answer = connection.ask("POST", "/mcp", headers, &message.to_string())?;
-    ensure!(answer.contains("\"isError\":false"), "{answer}");
-    Ok(())
-}
-
-/// Calls per second, on many connections.
-fn rate(
-    served: &Served,
-    calls: usize,
-    call: impl Fn(&mut Connection, usize) -> Result<()> + Sync,
-) -> Result<f64> {
-    let next = AtomicUsize::new(0);
-    let start = Instant::now();
-    thread::scope(|scope| {
-        let worker = || -> Result<()> {
-            let mut connection = served.connect().context("a connection")?;
-            loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                if n >= calls {
-                    return Ok(());
-                }
-                call(&mut connection, n)?;
-            }
-        };
-        let workers: Vec<_> = (0..CONNECTIONS).map(|_| scope.spawn(worker)).collect();
-        let joined = |worker: thread::ScopedJoinHandle<'_, Result<()>>| {
-            worker.join().map_err(|_| anyhow!("a client panicked"))?
-        };
-        workers.into_iter().try_for_each(joined)
-    })?;
-    Ok(calls as f64 / start.elapsed().as_secs_f64())
+    request("POST", "/mcp", headers, &message.to_string())
 }
