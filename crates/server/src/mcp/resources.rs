@@ -21,7 +21,7 @@ use super::uri::{Address, Thing};
 /// How long a client may cache content that does not change while a server runs.
 const FIXED_MS: u64 = 3_600_000;
 /// The longest address that an error repeats, in characters.
-const URI_MAX: usize = 500;
+pub(crate) const URI_MAX: usize = 500;
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 
