@@ -336,7 +336,7 @@ fn a_change_is_announced_once() {
     operate(&place, &operator, "issue_comment", &json!({ "number": 1, "text": "Here" }));
     operate(&place, &operator, "issue_create", &json!({ "title": "Another" }));
     let mut told = 0;
-    for mut stream in streams {
+    for (mut stream, title) in streams.into_iter().zip(["A third one", "The last of all"]) {
         loop {
             let heard = stream.next().unwrap();
             told += usize::from(heard["method"] == "notifications/resources/updated");
@@ -345,8 +345,7 @@ fn a_change_is_announced_once() {
             }
         }
         // What was noticed at the same time is sent before the stream is read further.
-        let input = json!({ "title": "One more" });
-        operate(&place, &operator, "issue_create", &input);
+        operate(&place, &operator, "issue_create", &json!({ "title": title }));
         loop {
             let heard = stream.next().unwrap();
             told += usize::from(heard["method"] == "notifications/resources/updated");
@@ -376,6 +375,7 @@ fn an_attack_by_a_session_without_rights_hears_nothing() {
     let second = "punchlist://test/issue/2";
     assert_eq!(talk.request("resources/subscribe", &json!({ "uri": second }))["result"], json!({}));
     let mut stream = talk.bare("GET");
+    assert_eq!(stream.status, 200);
     let comment = |number: i64| {
         let input = json!({ "number": number, "text": "Something happened" });
         operate(&place, &operator, "issue_comment", &input);
