@@ -19,7 +19,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Limit, page};
 use crate::views::IssueView;
-use crate::views::home::{self, FailedRow, HeldRow, RunningRow, WaitingRow};
+use crate::views::home::{self, FailedRow, HeldRow, RunningRow, UngovernedRow, WaitingRow};
 
 /// How many lists are shown.
 const LISTS_SHOWN: i64 = 10;
@@ -68,6 +68,9 @@ pub struct Output {
     /// Open items that are on hold, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldRow>,
+    /// Sessions in hosts whose hooks do not fire, the newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ungoverned: Vec<UngovernedRow>,
     /// The time of the last event.
     pub last_event_at: Option<Time>,
 }
@@ -113,6 +116,7 @@ impl Define for Status {
             missions: Vec::new(),
             failed: Vec::new(),
             held: Vec::new(),
+            ungoverned: Vec::new(),
             last_event_at: None,
         };
         let Some(project) = call.project()? else {
@@ -147,6 +151,9 @@ impl Define for Status {
         if reaches_all && home::sees(call, Subject::Gate) {
             output.reviews = gate_list::reviews(call, project)?;
             output.held = home::held(call, project)?;
+        }
+        if reaches_all && home::sees(call, Subject::Session) {
+            output.ungoverned = home::ungoverned(call, project)?;
         }
         if reaches_all && home::sees(call, Subject::Issue) {
             let wanted = Wanted { open: true, ..Wanted::default() };
