@@ -107,6 +107,12 @@ impl Ops {
         })
     }
 
+    /// What the client said about a waiting call, if anything.
+    pub fn mcp_replied(&self, session: &McpSession, name: &str) -> Result<Option<String>, Error> {
+        let (McpSession(holder), name) = (session.clone(), digest(name));
+        Ok(self.store()?.read(move |tx| tx.mcp_entry(&holder, EntryKind::Reply, &name))?)
+    }
+
     /// Leaves a message for a waiting call, wherever it waits.
     pub fn mcp_reply(&self, session: &McpSession, name: &str, words: &str) -> Result<(), Error> {
         let (McpSession(holder), name, words) = (session.clone(), digest(name), words.to_owned());

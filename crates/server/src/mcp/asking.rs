@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use super::McpServer;
 use super::asker::Asker;
 use super::calls::{Call, answered, refusal};
+use super::changes::PAUSE;
 use super::gates::{open_gate, question, said};
 use super::pulse::Beats;
 use crate::http::limits::Place;
@@ -133,6 +134,8 @@ impl Asking {
                 }
                 () = beats.next(PATIENCE) => {}
             }
+            // A busy store is not read at every commit.
+            tokio::time::sleep(PAUSE).await;
             let seen = match self.look().await {
                 Ok(seen) => seen,
                 // The store is unreachable: wait for it.
@@ -254,6 +257,15 @@ pub(crate) async fn cancel(
     id: &RequestId,
 ) -> Result<(), Error> {
     leave(state, session, cancelled(id), CANCELLED.to_owned()).await
+}
+
+/// Has the client cancelled this request of its session? A store that cannot be read says nothing.
+pub(crate) async fn is_cancelled(server: &McpServer, id: &RequestId) -> bool {
+    let Some(session) = &server.session else { return false };
+    let (ops, session) = (Arc::clone(&server.asker.ops), session.of(&server.asker));
+    let name = cancelled(id);
+    let replied = blocking(move || ops.mcp_replied(&session, &name)).await;
+    replied.is_ok_and(|replied| replied.is_some())
 }
 
 /// Leaves a message for the waiting call, which may wait at another server.

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::asker::Asker;
 use super::calls::Call;
+use super::changes::PAUSE;
 
 /// The name of the one question in `input_required`.
 const KEY: &str = "answer";
@@ -208,6 +209,8 @@ async fn elicit(
             // The client is gone, but the question is in the inbox.
             () = call.server.stopped() => return Ok(call.complete(output)),
             () = beats.next(PATIENCE) => {
+                // A busy store is not asked at every commit.
+                tokio::time::sleep(PAUSE).await;
                 let now = call.again().await?;
                 if open_gate(&now).as_ref() != Some(&gate) {
                     drop(handle.cancel(Some("it was answered elsewhere".to_owned())).await);

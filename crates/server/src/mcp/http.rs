@@ -161,7 +161,6 @@ async fn reply(
         }
         JsonRpcMessage::Notification(notification) => {
             if let ClientNotification::CancelledNotification(cancelled) = notification.notification
-                && session.can_ask
                 && let Some(id) = cancelled.params.request_id
             {
                 asking::cancel(state, of_store, &id).await?;

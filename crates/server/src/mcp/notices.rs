@@ -19,6 +19,9 @@ use super::pulse::Beats;
 use super::resources::{URI_MAX, failed, not_found};
 use crate::http::sse::{self, Gone, Pipe};
 
+/// The shortest time between two reads for a client that subscribed to nothing. Most hosts have such
+/// a stream open, and only lists are announced to them.
+const LISTS_PAUSE: Duration = Duration::from_secs(2);
 /// How often a session with a stream is marked as used.
 const USED: Duration = Duration::from_secs(6 * 3_600);
 
@@ -71,10 +74,10 @@ impl McpServer {
             let session = session.clone();
             self.look(move |server| {
                 let ops = &server.asker.ops;
-                if ops.mcp_subscriptions(&session)?.is_none() {
-                    return Ok(None);
+                let Some(known) = ops.mcp_subscriptions(&session)? else { return Ok(None) };
+                if !known.is_empty() {
+                    ops.mcp_used(&session)?;
                 }
-                ops.mcp_used(&session)?;
                 let mut watched = Watched::default();
                 watched.lists(&server.asker, server.choice, true, true)?;
                 Ok(Some(watched))
@@ -114,11 +117,15 @@ impl McpServer {
                 // The store is unreachable: wait for it.
                 Err(_) => {}
             }
-            tokio::time::sleep(PAUSE).await;
+            let pause = if watched.count() == 0 { LISTS_PAUSE } else { PAUSE };
+            let next = async {
+                tokio::time::sleep(pause).await;
+                beats.next(PATIENCE).await;
+            };
             tokio::select! {
                 () = pipe.closed() => return Err(Gone),
                 () = self.stopped() => return Ok(()),
-                () = beats.next(PATIENCE) => {}
+                () = next => {}
                 _ = alive.tick() => pipe.sign_of_life().await?,
             }
         }

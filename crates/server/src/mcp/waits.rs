@@ -13,6 +13,7 @@ use rmcp::model::{CallToolResult, ProgressNotificationParam};
 use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
+use super::asking::is_cancelled;
 use super::calls::{Call, answered};
 
 /// How long a delegation may wait for a worker before the caller gets a message.
@@ -58,7 +59,9 @@ pub(crate) async fn delegation(
         let is_queued = output["state"] == "queued";
         let most = if is_queued { QUEUED_MAX } else { running_max };
         let left = most.saturating_sub(start.elapsed());
-        if !is_going(&output) || left.is_zero() || context.ct.is_cancelled() {
+        let is_cancelled =
+            context.ct.is_cancelled() || is_cancelled(call.server, &context.id).await;
+        if !is_going(&output) || left.is_zero() || is_cancelled {
             return answered(call.operation, output);
         }
         if let Some(token) = &token {
