@@ -65,33 +65,32 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
         Judged::Nothing => return Ok(accepted()),
         Judged::Message(message) => *message,
     };
-    let (mut listening, mut begun) = (None, None);
-    match &message {
-        JsonRpcMessage::Request(request) => match &request.request {
-            // This request stays open, so it counts as an event stream.
-            ClientRequest::SubscriptionsListenRequest(listen) => {
-                let place = state.limiter.stream(asker.proof())?;
-                listening = Some((place, listen.params.notifications.clone()));
-            }
-            request if state.fixtures.is_none() => begun = Session::begin(request)?,
-            _ => {}
-        },
-        _ => {}
-    }
+    // What has other headers goes to the library, which says why it is refused.
     if let Some(session) = &session
-        && has_known_version(&parts.headers)
+        && has_right_headers(&parts.headers)
     {
         let JsonRpcMessage::Request(request) = &message else {
             return reply(state, &asker, session, message).await;
         };
         if session.can_ask
-            && is_streamable(&parts.headers)
             && let Some(asked) = question(request)
         {
             let of_store = session.of(&asker);
             return asking::ask(state, server(state, asker, None), of_store, asked).await;
         }
     }
+    let (listening, begun) = match &message {
+        JsonRpcMessage::Request(request) => match &request.request {
+            // This request stays open, so it counts as an event stream.
+            ClientRequest::SubscriptionsListenRequest(listen) => {
+                let place = state.limiter.stream(asker.proof())?;
+                (Some((place, listen.params.notifications.clone())), None)
+            }
+            request if state.fixtures.is_none() => (None, Session::begin(request)?),
+            _ => (None, None),
+        },
+        _ => (None, None),
+    };
     let request = Request::from_parts(parts, Body::from(bytes));
     let (place, wish) = listening.unzip();
     let server = McpServer { session, ..server(state, asker, place) };
@@ -196,8 +195,8 @@ fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     accept.is_some_and(|accept| accept.contains(kind))
 }
 
-/// May a request be answered with a stream? If not, the library says why.
-fn is_streamable(headers: &HeaderMap) -> bool {
+/// Does a POST have the headers that the protocol requires?
+fn has_right_headers(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     accepts(headers, JSON)
         && accepts(headers, STREAM)
