@@ -308,9 +308,9 @@ fn any_server_announces(backend: Backend) {
         there.request("resources/subscribe", &json!({ "uri": "punchlist://test/issue/9" }));
     assert_eq!(unknown["error"]["code"], -32_002, "{unknown}");
     // The client ends its session: the stream ends, and there is no other.
-    assert_eq!(talk.bare("DELETE").status, 200);
+    assert_eq!(there.bare("DELETE").status, 200);
     while stream.next().is_some() {}
-    assert_eq!(there.bare("GET").status, 404);
+    assert_eq!([talk.bare("GET").status, there.bare("GET").status], [404, 404]);
 }
 
 #[test]
@@ -355,6 +355,24 @@ fn a_change_is_announced_once() {
         }
     }
     assert_eq!(told, 1);
+}
+
+/// The list of tools depends on the issue that the caller's session is bound to. A client that
+/// subscribed to nothing hears of it, too.
+#[test]
+fn the_tools_are_announced_when_the_binding_changes() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    operate(&place, &operator, "issue_create", &json!({ "title": "Work" }));
+    let started = operate(&place, &operator, "session_start", &json!({ "title": "Work" }));
+    let session = started["session"]["id"].as_str().unwrap().to_owned();
+    let served = Served::start(&place);
+    let talk = asking(&served, &[("Punchlist-Session", &session)]);
+    let mut stream = talk.bare("GET");
+    assert_eq!(stream.status, 200);
+    operate(&place, &operator, "session_bind", &json!({ "session": session, "number": 1 }));
+    let heard = stream.next().expect("a notice");
+    assert_eq!(heard["method"], "notifications/tools/list_changed", "{heard}");
 }
 
 /// A token that is narrowed or revoked hears only what it may still see.
