@@ -22,6 +22,7 @@ pub mod explain;
 pub mod follow;
 pub mod identity;
 pub mod input;
+pub mod mcp_session;
 pub mod old_missions;
 pub mod operations;
 mod place;

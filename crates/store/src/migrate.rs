@@ -118,6 +118,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0028_after.sql"),
         postgres: include_str!("schema/postgres/0028_after.sql"),
     },
+    Migration {
+        version: 29,
+        sqlite: include_str!("schema/sqlite/0029_mcp.sql"),
+        postgres: include_str!("schema/postgres/0029_mcp.sql"),
+    },
 ];
 
 /// How a store's version compares with ours.

@@ -5,6 +5,7 @@
 
 mod desk;
 mod fake;
+mod inspector;
 mod mcp;
 
 use std::sync::Mutex;

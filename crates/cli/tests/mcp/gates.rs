@@ -154,13 +154,19 @@ fn any_replica_takes_the_answer_once() {
 }
 
 /// A gate is answered in the inbox while the client's user is asked: that answer counts, and the
-/// call continues.
+/// call continues, also if its first answer was stored under an idempotency key.
 #[test]
 fn the_first_answer_counts_wherever_it_is_given() {
+    for meta in [json!({}), json!({ "punchlist/idempotencyKey": "k1" })] {
+        the_first_answer_counts(&meta);
+    }
+}
+
+fn the_first_answer_counts(meta: &Value) {
     let place = Place::sqlite();
     let operator = place.operator();
     let mut talk = Talk::asking(&place, Era::Handshake, &[]);
-    let params = json!({ "name": "ask", "arguments": port() });
+    let params = json!({ "name": "ask", "arguments": port(), "_meta": meta });
     let answer = talk.request_and("tools/call", &params, |_| {
         let gates = operate(&place, &operator, "gate_list", &json!({}));
         let input = json!({ "gateId": gates["gates"][0]["id"], "decision": "resume",

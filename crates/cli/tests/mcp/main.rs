@@ -16,6 +16,7 @@ mod reading;
 #[expect(dead_code, reason = "shared with the tests of the server, which use all of it")]
 #[path = "../http/serving.rs"]
 mod serving;
+mod sessions;
 mod subscribing;
 #[expect(dead_code, reason = "shared with the end-to-end tests, which use all of it")]
 #[path = "../e2e/support.rs"]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::serving::Served;
 use crate::support::Place;
-use crate::talk::{Era, Pipes, Talk};
+use crate::talk::{Era, Pipes, Talk, operate};
 
 /// A generator of reproducible pseudo-random numbers.
 struct Dice(u64);
@@ -131,6 +131,41 @@ fn a_thousand_fuzzed_messages_are_each_answered_over_http() {
         assert!(!reply.body.is_empty(), "{request}: {reply:?}");
     }
     assert_eq!(served.get("/healthz").status, 200);
+}
+
+/// The same in a session, whose client also answers what nobody asked, and cancels what it never
+/// sent. An open question stays open.
+#[test]
+fn a_thousand_fuzzed_messages_of_a_session_are_each_answered() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let served = Served::with(&place, &["--listen", "127.0.0.1:0", "--rate", "0"]);
+    let can = json!({ "elicitation": {} });
+    let project = [("Punchlist-Project", "test")];
+    let mut talk = Talk::http_with(&served, Era::Handshake, &project, can);
+    let ask = json!({ "name": "ask", "arguments": { "question": "Which port?" } });
+    let ask = talk.message("tools/call", &ask);
+    let mut stream = talk.open(&ask);
+    let question = stream.next().unwrap()["id"].clone();
+    let mut dice = Dice(0x5EED_0000_0003);
+    for id in 10_000..10_500 {
+        let request = dice.request(id);
+        let (status, answers) = talk.post(&request);
+        assert!((200..500).contains(&status), "{request}: {status}");
+        assert_eq!(answers.len(), 1, "{request}: {answers:?}");
+        let ids = [question.clone(), json!(id), json!("gate."), json!("gate.x.y"), dice.value(1)];
+        let message = match dice.roll(3) {
+            0 => json!({ "jsonrpc": "2.0", "id": dice.pick(&ids), "result": dice.value(3) }),
+            1 => json!({ "jsonrpc": "2.0", "id": dice.pick(&ids), "error": dice.value(2) }),
+            _ => json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                "params": { "requestId": dice.value(1), "reason": dice.value(1) } }),
+        };
+        let (status, _) = talk.post(&message);
+        assert!(matches!(status, 202 | 400), "{message}: {status}");
+    }
+    let gates = operate(&place, &operator, "gate_list", &json!({ "kind": "ask" }));
+    assert_eq!(gates["gates"][0]["state"], "open", "{gates}");
+    assert_eq!(talk.request("ping", &json!({}))["result"], json!({}));
 }
 
 /// Input that is not a message at all is answered over HTTP with a status and a JSON-RPC error.

@@ -104,6 +104,18 @@ fn an_attack_on_what_is_out_of_reach_finds_nothing() {
         for era in ERAS {
             let headers = [("Authorization", bearer.as_str()), ("Punchlist-Project", "test")];
             let mut talk = Talk::http(&served, era, &headers);
+            let listed = talk.request("resources/list", &json!({}));
+            let listed = listed["result"]["resources"]
+                .as_array()
+                .unwrap_or_else(|| panic!("{words:?}: {listed}"));
+            for uri in listed.iter().map(|one| one["uri"].as_str().unwrap()) {
+                let answer = read(&mut talk, uri);
+                assert!(answer.get("result").is_some(), "{words:?} lists {uri}: {answer}");
+            }
+            for index in [0, 1] {
+                let is_listed = listed.iter().any(|one| one["uri"] == all[index].as_str());
+                assert_eq!(is_listed, may.contains(&index), "{words:?} {}", all[index]);
+            }
             for (index, uri) in all.iter().enumerate() {
                 let answer = read(&mut talk, uri);
                 let is_there = answer.get("result").is_some();

@@ -42,7 +42,7 @@ pub(crate) struct Talk {
 
 enum Way {
     Stdio(Pipes),
-    Http { address: std::net::SocketAddr, headers: Vec<(String, String)> },
+    Http { address: std::net::SocketAddr, headers: Vec<(String, String)>, session: Option<String> },
 }
 
 pub(crate) struct Pipes {
@@ -112,10 +112,35 @@ impl Talk {
         capabilities: Value,
     ) -> Self {
         let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        let way = Way::Http { address: served.address, headers };
+        let way = Way::Http { address: served.address, headers, session: None };
         let mut talk = Self { way, era, capabilities, next: 1, heard: Vec::new() };
         talk.greet();
         talk
+    }
+
+    /// The same session, continued at another server.
+    pub(crate) fn at(&self, served: &Served) -> Self {
+        let Way::Http { headers, session, .. } = &self.way else { panic!("there is no server") };
+        let (headers, session) = (headers.clone(), session.clone());
+        let way = Way::Http { address: served.address, headers, session };
+        let (era, capabilities) = (self.era, self.capabilities.clone());
+        Self { way, era, capabilities, next: self.next + 1_000, heard: Vec::new() }
+    }
+
+    /// The id of the session over HTTP.
+    pub(crate) fn session(&self) -> Option<&str> {
+        match &self.way {
+            Way::Http { session, .. } => session.as_deref(),
+            Way::Stdio(_) => None,
+        }
+    }
+
+    /// The same client with this session id instead of its own.
+    pub(crate) fn in_session(mut self, id: Option<&str>) -> Self {
+        if let Way::Http { session, .. } = &mut self.way {
+            *session = id.map(str::to_owned);
+        }
+        self
     }
 
     fn greet(&mut self) {
@@ -123,7 +148,18 @@ impl Talk {
             let params = json!({ "protocolVersion": self.era.version(),
                 "capabilities": self.capabilities,
                 "clientInfo": { "name": "test", "version": "0" } });
-            let greeted = self.request("initialize", &params);
+            let greeted = match &self.way {
+                Way::Stdio(_) => self.request("initialize", &params),
+                Way::Http { .. } => {
+                    let message = self.message("initialize", &params);
+                    let mut stream = self.open(&message);
+                    let greeted = stream.next().expect("an answer");
+                    if let Way::Http { session, .. } = &mut self.way {
+                        session.clone_from(&stream.session);
+                    }
+                    greeted
+                }
+            };
             assert_eq!(greeted["result"]["protocolVersion"], self.era.version(), "{greeted}");
             self.notify("notifications/initialized", &json!({}));
         }
@@ -176,11 +212,18 @@ impl Talk {
         let message = self.message(method, params);
         let id = message["id"].clone();
         if matches!(self.way, Way::Http { .. }) {
-            let mut messages = self.post(&message).1;
-            let answer = messages.iter().position(|message| message["id"] == id);
-            let answer = messages.remove(answer.unwrap_or_else(|| panic!("{messages:?}")));
-            self.heard.extend(messages);
-            return answer;
+            let mut stream = self.open(&message);
+            while let Some(message) = stream.next() {
+                if message["id"] == id && message.get("method").is_none() {
+                    return message;
+                }
+                if message.get("method").is_none() || message.get("id").is_none() {
+                    self.heard.push(message);
+                } else if let Some(result) = user(&message["params"]) {
+                    assert_eq!(self.respond(&message["id"], &result), 202);
+                }
+            }
+            panic!("no answer: {} {:?}", stream.status, self.heard);
         }
         let pipes = self.pipes();
         pipes.send(&message);
@@ -200,13 +243,29 @@ impl Talk {
         }
     }
 
+    /// Answers a request of the server. Returns the status.
+    pub(crate) fn respond(&self, id: &Value, result: &Value) -> u16 {
+        self.post(&json!({ "jsonrpc": "2.0", "id": id, "result": result })).0
+    }
+
+    /// Sends a request without a body in the session: `GET` opens its stream, `DELETE` ends it.
+    pub(crate) fn bare(&self, method: &str) -> Stream {
+        let head = self.head(&json!({})).replacen("POST", method, 1);
+        self.send(&format!("{head}\r\n"))
+    }
+
     /// The headers that the era requires for a message.
     fn head(&self, message: &Value) -> String {
-        let Way::Http { address, headers } = &self.way else { panic!("there is no server") };
+        let Way::Http { address, headers, session } = &self.way else {
+            panic!("there is no server")
+        };
         let mut head = format!(
             "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\nConnection: close\r\n"
         );
+        if let Some(session) = session {
+            head.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
+        }
         if message["method"] != "initialize" {
             head.push_str(&format!("MCP-Protocol-Version: {}\r\n", self.era.version()));
         }
@@ -240,12 +299,14 @@ impl Talk {
 
     /// Sends one message over HTTP, and leaves the response to be read.
     pub(crate) fn open(&self, message: &Value) -> Stream {
+        let (head, body) = (self.head(message), message.to_string());
+        self.send(&format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()))
+    }
+
+    fn send(&self, request: &str) -> Stream {
         let Way::Http { address, .. } = &self.way else { panic!("there is no server") };
-        let body = message.to_string();
-        let head = self.head(message);
         let mut socket = TcpStream::connect(address).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        let request = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
         socket.write_all(request.as_bytes()).unwrap();
         Stream::read(socket)
     }
@@ -301,6 +362,8 @@ pub(crate) struct Stream {
     reader: BufReader<TcpStream>,
     pub(crate) status: u16,
     pub(crate) kind: String,
+    /// The id of the session that the response begins.
+    session: Option<String>,
     is_chunked: bool,
     text: String,
     is_over: bool,
@@ -312,7 +375,7 @@ impl Stream {
         let mut line = String::new();
         reader.read_line(&mut line).unwrap();
         let status = line.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-        let (mut kind, mut is_chunked) = (String::new(), false);
+        let (mut kind, mut is_chunked, mut session) = (String::new(), false, None);
         loop {
             line.clear();
             if reader.read_line(&mut line).unwrap() == 0 || line.trim().is_empty() {
@@ -322,9 +385,12 @@ impl Stream {
             if let Some(value) = lower.strip_prefix("content-type:") {
                 value.trim().clone_into(&mut kind);
             }
+            if let Some(value) = lower.strip_prefix("mcp-session-id:") {
+                session = Some(value.trim().to_owned());
+            }
             is_chunked |= lower.starts_with("transfer-encoding:") && lower.contains("chunked");
         }
-        Self { reader, status, kind, is_chunked, text: String::new(), is_over: false }
+        Self { reader, status, kind, session, is_chunked, text: String::new(), is_over: false }
     }
 
     /// Reads more of the body.

@@ -107,3 +107,29 @@ fn a_delegation_outlives_its_connection() {
     assert_eq!(shown["delegation"]["result"], "It is written.", "{shown}");
     later.end();
 }
+
+/// The same over HTTP, where the cancellation is a message of the session.
+#[test]
+fn a_cancelled_call_over_http_leaves_the_delegation_alone() {
+    let place = Place::sqlite();
+    let served = Served::start(&place);
+    let mut talk = Talk::http(&served, Era::Handshake, &[("Punchlist-Project", "test")]);
+    let params =
+        json!({ "name": "delegate", "arguments": work(), "_meta": { "progressToken": 1 } });
+    let message = talk.message("tools/call", &params);
+    let mut stream = talk.open(&message);
+    assert_eq!(stream.next().unwrap()["method"], "notifications/progress");
+    let taken = take(&place);
+    talk.notify("notifications/cancelled", &json!({ "requestId": message["id"] }));
+    let answer = loop {
+        let message = stream.next().expect("an answer");
+        if message.get("method").is_none() {
+            break message;
+        }
+    };
+    assert_eq!(answer["result"]["structuredContent"]["state"], "running", "{answer}");
+    report(&place, &taken);
+    let input = json!({ "delegationId": taken["delegation"]["id"] });
+    let shown = talk.call("delegation_show", &input);
+    assert_eq!(shown["delegation"]["result"], "It is written.", "{shown}");
+}

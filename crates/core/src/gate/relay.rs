@@ -20,6 +20,10 @@ pub struct ClientAnswer {
     pub decision: GateDecision,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Value>,
+    /// It did not come as the result of a call, but in a message of its own. So nobody has received
+    /// it yet, and the call that asked collects it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_apart: bool,
 }
 
 /// Relay an answer.
@@ -57,16 +61,15 @@ impl Decide for RelayAnswer {
         if !is_ours {
             return Err(Refusal::UnknownGate { gate: self.answer.gate.clone() }.into());
         }
-        let collected = GateCollected { gate_id: gate.id }.into();
-        let events = match gate.state {
-            GateState::Open => {
-                vec![self.answered(gate, actor.agent.as_str(), revision)?, collected]
-            }
-            GateState::Resumed | GateState::Refused if gate.collected_at.is_none() => {
-                vec![collected]
-            }
-            GateState::Resumed | GateState::Refused | GateState::Superseded => Vec::new(),
-        };
+        let is_settled = matches!(gate.state, GateState::Resumed | GateState::Refused);
+        let mut events = Vec::new();
+        if gate.state == GateState::Open {
+            events.push(self.answered(gate, actor.agent.as_str(), revision)?);
+        }
+        let is_new = gate.state == GateState::Open || is_settled && gate.collected_at.is_none();
+        if is_new && !self.answer.is_apart {
+            events.push(GateCollected { gate_id: gate.id }.into());
+        }
         Ok(Decision { events, ..Decision::default() })
     }
 }
@@ -121,6 +124,10 @@ mod tests {
     }
 
     fn relayed(gate: &Gate, role: Role) -> Result<Vec<Event>, &'static str> {
+        relayed_in(gate, role, false)
+    }
+
+    fn relayed_in(gate: &Gate, role: Role, is_apart: bool) -> Result<Vec<Event>, &'static str> {
         let question = OpenGate {
             kind: GateKind::Ask,
             purpose: None,
@@ -129,8 +136,8 @@ mod tests {
             end: IssueStatus::Resolved,
         };
         let response = Some(json!("8080"));
-        let answer =
-            ClientAnswer { gate: gate.id.to_string(), decision: GateDecision::Resume, response };
+        let (gate_id, decision) = (gate.id.to_string(), GateDecision::Resume);
+        let answer = ClientAnswer { gate: gate_id, decision, response, is_apart };
         let command = RelayAnswer { question, answer };
         let actor = Actor::new(role, AgentPath::primary());
         let (now, mut ids) = (Time::from_micros(0), Ids::new(Time::from_micros(0), 1));
@@ -153,6 +160,16 @@ mod tests {
         assert!(matches!(events.as_slice(), [Event::GateCollected(_)]), "{events:?}");
         let over = json!({ "state": "resumed", "collectedAt": "2026-11-15T09:00:00Z" });
         assert_eq!(relayed(&gate(&over), Role::Root), Ok(Vec::new()));
+    }
+
+    /// An answer in a message of its own is collected by the call that asked, even if that call
+    /// must be made again.
+    #[test]
+    fn an_answer_apart_from_the_call_is_left_to_be_collected() {
+        let events = relayed_in(&gate(&json!({})), Role::Root, true).unwrap();
+        assert!(matches!(events.as_slice(), [Event::GateAnswered(_)]), "{events:?}");
+        let before = json!({ "state": "resumed", "answeredBy": "operator" });
+        assert_eq!(relayed_in(&gate(&before), Role::Root, true), Ok(Vec::new()));
     }
 
     /// P-21: a gate that judges work is not answered by the client of the working agent.

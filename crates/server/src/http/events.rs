@@ -1,39 +1,26 @@
 //! `GET /v1/events`: the log as server-sent events, from a cursor on, limited to what the caller
 //! may see.
 
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::Method;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, header};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use hyper::body::Frame;
 use punchlist_ops::Error;
 use punchlist_ops::events::{Sight, Viewer};
 use punchlist_ops::explain::Fault;
 use punchlist_ops::web_fault::WebFault;
 use serde_json::json;
-use tokio::sync::mpsc;
-use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::caller::Caller;
 use super::hub::{Batch, Credential, Next, PAGE};
 use super::limits::Place;
 use super::problem::problem;
 use super::query;
+use super::sse::{self, Gone, Pipe};
 use super::state::{Shared, blocking};
-
-/// How often an idle stream sends a sign of life.
-const ALIVE: Duration = Duration::from_secs(15);
-/// A client that accepts nothing for this long is disconnected.
-const STUCK: Duration = Duration::from_secs(60);
-/// How many chunks may wait for a client.
-const WAITING: usize = 2;
 
 pub(crate) async fn stream(State(state): State<Shared>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
@@ -43,15 +30,8 @@ pub(crate) async fn stream(State(state): State<Shared>, request: Request) -> Res
     };
     match opened {
         Ok(feed) => {
-            let (send, frames) = mpsc::channel(WAITING);
-            tokio::spawn(feed.run(send));
-            let mut response = Response::new(Body::new(Frames(frames)));
-            let headers = response.headers_mut();
-            let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));
-            set(header::CONTENT_TYPE, "text/event-stream");
-            set(header::CACHE_CONTROL, "no-store");
-            // A buffering proxy would delay events.
-            headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+            let (pipe, response) = sse::open();
+            tokio::spawn(feed.run(pipe));
             response
         }
         Err(error) => problem(&error),
@@ -143,48 +123,44 @@ struct Feed {
     lost: Option<i64>,
 }
 
-/// The client has disconnected, or accepts nothing.
-struct Gone;
-
 impl Feed {
-    async fn run(mut self, send: mpsc::Sender<Bytes>) {
+    async fn run(mut self, pipe: Pipe) {
         let mut stopping = self.state.stopping.clone();
         let is_stopping = tokio::select! {
-            _ = self.feed(&send) => false,
+            _ = self.feed(&pipe) => false,
             stop = async { stopping.wait_for(|stop| *stop).await.is_ok() } => stop,
         };
         if is_stopping {
             let data = json!({ "after": self.cursor });
             let text = format!("retry: 500\nevent: reconnect\ndata: {data}\n\n");
-            let _ = pass(&send, text.into()).await;
+            let _ = pipe.send(text.into()).await;
         }
         let Self { place, .. } = self;
         drop(place);
     }
 
-    async fn feed(&mut self, send: &mpsc::Sender<Bytes>) -> Result<(), Gone> {
+    async fn feed(&mut self, pipe: &Pipe) -> Result<(), Gone> {
         let mut pulse = self.state.hub.pulse();
-        let mut alive = interval(ALIVE);
-        alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        pass(send, Bytes::from_static(b"retry: 1000\n\n")).await?;
+        let mut alive = sse::alive();
+        pipe.send(Bytes::from_static(b"retry: 1000\n\n")).await?;
         if let Some(after) = self.lost {
-            pass(send, reset(after, self.cursor)).await?;
+            pipe.send(reset(after, self.cursor)).await?;
         }
         loop {
-            while !self.credential.is_over() && self.step(send).await? {}
+            while !self.credential.is_over() && self.step(pipe).await? {}
             if self.credential.is_over() {
                 return Ok(());
             }
             tokio::select! {
-                () = send.closed() => return Err(Gone),
+                () = pipe.closed() => return Err(Gone),
                 changed = pulse.changed() => changed.map_err(|_| Gone)?,
-                _ = alive.tick() => pass(send, Bytes::from_static(b": alive\n\n")).await?,
+                _ = alive.tick() => pipe.sign_of_life().await?,
             }
         }
     }
 
     /// Sends the next events. Returns false if there are none.
-    async fn step(&mut self, send: &mpsc::Sender<Bytes>) -> Result<bool, Gone> {
+    async fn step(&mut self, pipe: &Pipe) -> Result<bool, Gone> {
         let batch = match self.state.hub.next(self.cursor, self.era) {
             Next::Nothing => return Ok(false),
             Next::Batch(batch) => batch,
@@ -193,13 +169,13 @@ impl Feed {
                 // The log was cut, and the events after the cursor are gone.
                 None => {
                     let head = self.log_end().await?;
-                    pass(send, reset(self.cursor, head)).await?;
+                    pipe.send(reset(self.cursor, head)).await?;
                     self.cursor = head;
                     return Ok(true);
                 }
             },
             Next::Reset { era, head } => {
-                pass(send, reset(self.cursor, head)).await?;
+                pipe.send(reset(self.cursor, head)).await?;
                 (self.era, self.cursor) = (era, head);
                 return Ok(true);
             }
@@ -207,7 +183,7 @@ impl Feed {
         let seen = self.visible(&batch).await?;
         self.cursor = batch.last();
         if let Some((bytes, count)) = seen {
-            pass(send, bytes).await?;
+            pipe.send(bytes).await?;
             self.state.metrics.sent(count);
         }
         Ok(true)
@@ -272,26 +248,4 @@ impl Feed {
 fn reset(after: i64, head: i64) -> Bytes {
     let data = json!({ "after": after, "lastSeq": head });
     format!("id: {head}\nevent: reset_required\ndata: {data}\n\n").into()
-}
-
-async fn pass(send: &mpsc::Sender<Bytes>, bytes: Bytes) -> Result<(), Gone> {
-    match timeout(STUCK, send.send(bytes)).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(Gone),
-    }
-}
-
-/// The body of the response.
-struct Frames(mpsc::Receiver<Bytes>);
-
-impl hyper::body::Body for Frames {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        self.0.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
-    }
 }

@@ -241,6 +241,12 @@ impl Hub {
         self.wake();
     }
 
+    /// Makes every stream of this server look again, because something was written that is not in
+    /// the log.
+    pub(crate) fn nudge(&self) {
+        self.wake();
+    }
+
     fn wake(&self) {
         self.pulse.send_modify(|count| *count = count.wrapping_add(1));
     }

@@ -18,6 +18,7 @@ mod openapi;
 pub(crate) mod problem;
 pub(crate) mod query;
 mod serve;
+pub(crate) mod sse;
 pub(crate) mod state;
 mod tls;
 

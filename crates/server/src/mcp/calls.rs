@@ -1,7 +1,7 @@
 //! Tool calls: each calls an operation of the catalogue and returns its answer or its refusal.
 
 use punchlist_ops::catalogue::find;
-use punchlist_ops::{Error, Operation};
+use punchlist_ops::{Envelope, Error, Operation};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject,
 };
@@ -28,16 +28,16 @@ impl McpServer {
             server: self,
             operation,
             arguments: request.arguments.take().unwrap_or_default(),
-            context,
+            meta: context.meta.0.0.clone(),
         };
         let answered = match gates::is_question(operation) {
-            true => gates::ask(&call, &request).await,
+            true => gates::ask(&call, &context, &request).await,
             false => call.make().await.map(|output| call.complete(output)),
         };
         let response = answered.unwrap_or_else(|error| refusal(&error).into());
         match response {
             CallToolResponse::Complete(result) if waits::is_long(operation, &result) => {
-                Ok(waits::delegation(&call, result).await.into())
+                Ok(waits::delegation(&call, &context, result).await.into())
             }
             response => Ok(response),
         }
@@ -49,7 +49,8 @@ pub(crate) struct Call<'a> {
     pub(crate) server: &'a McpServer,
     pub(crate) operation: &'static Operation,
     pub(crate) arguments: JsonObject,
-    pub(crate) context: RequestContext<RoleServer>,
+    /// What the host says about the call.
+    pub(crate) meta: JsonObject,
 }
 
 impl Call<'_> {
@@ -57,13 +58,21 @@ impl Call<'_> {
         &self.server.asker
     }
 
-    pub(crate) fn meta(&self) -> &JsonObject {
-        &self.context.meta.0.0
+    pub(crate) fn envelope(&self) -> Envelope {
+        self.asker().envelope(&self.meta)
     }
 
     /// Calls the operation.
     pub(crate) async fn make(&self) -> Result<Value, Error> {
-        let envelope = self.asker().envelope(self.meta());
+        self.make_in(self.envelope()).await
+    }
+
+    /// Calls the operation again, for what is true now and not for the stored answer.
+    pub(crate) async fn again(&self) -> Result<Value, Error> {
+        self.make_in(Envelope { idempotency_key: None, ..self.envelope() }).await
+    }
+
+    async fn make_in(&self, envelope: Envelope) -> Result<Value, Error> {
         let (operation, input) = (self.operation, Value::Object(self.arguments.clone()));
         if self.asker().is_request() && !envelope.project.trim().is_empty() {
             return called(&self.asker().ops, operation, envelope, input).await?.to_json();

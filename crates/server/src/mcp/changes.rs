@@ -18,8 +18,9 @@ use super::resources;
 use super::tools::{Choice, listed};
 use super::uri::Address;
 
-/// How many resources one connection may subscribe to.
-pub(crate) const SUBSCRIPTIONS_MAX: usize = 200;
+/// How many resources one connection may subscribe to: as many as a session over HTTP.
+pub(crate) use punchlist_ops::mcp_session::SUBSCRIPTIONS_MAX;
+
 /// The shortest time between two reads, so that a busy store is not read at every commit.
 pub(crate) const PAUSE: Duration = Duration::from_millis(200);
 /// The longest time without a read, because a token may have expired.
@@ -42,7 +43,23 @@ pub(crate) struct Watched {
 }
 
 /// The digest of a thing as it was read.
-type Read = [u8; 32];
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Read([u8; 32]);
+
+impl Read {
+    fn to_text(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let mut read = [0; 32];
+        for (index, byte) in read.iter_mut().enumerate() {
+            let digits = text.get(2 * index..2 * index + 2)?;
+            *byte = u8::from_str_radix(digits, 16).ok()?;
+        }
+        (text.len() == 64).then_some(Self(read))
+    }
+}
 
 /// What the list of tools depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +106,20 @@ impl Watched {
             self.things.insert(uri.to_owned(), (address, read));
         }
         Ok(())
+    }
+
+    /// Watches exactly these resources, each as it was last announced.
+    pub(crate) fn announced(&mut self, known: &[(String, String)]) {
+        let thing = |(uri, read): &(String, String)| {
+            Some((uri.clone(), (Address::parse(uri)?, Read::from_text(read))))
+        };
+        self.things = known.iter().filter_map(thing).collect();
+    }
+
+    /// How a resource was last read, as a text. Empty if it does not exist.
+    pub(crate) fn read_of(&self, uri: &str) -> String {
+        let read = self.things.get(uri).and_then(|(_, read)| *read);
+        read.map(Read::to_text).unwrap_or_default()
     }
 
     /// Takes over the watched lists of another.
@@ -197,5 +228,5 @@ impl<'a> Look<'a> {
 }
 
 fn digest(value: &Value) -> Read {
-    Sha256::digest(value.to_string().as_bytes()).into()
+    Read(Sha256::digest(value.to_string().as_bytes()).into())
 }

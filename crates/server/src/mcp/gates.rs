@@ -10,15 +10,16 @@ use punchlist_core::gate::{ClientAnswer, GateDecision};
 use punchlist_ops::{Error, Operation};
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientResult, ElicitRequest, ElicitRequestParams,
-    ElicitResult, ElicitationAction, InputRequest, InputRequiredResult, InputResponses,
-    ProtocolVersion, ServerRequest,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
+    ElicitRequestParams, ElicitResult, ElicitationAction, InputRequest, InputRequiredResult,
+    InputResponses, ProtocolVersion, ServerRequest,
 };
 use rmcp::service::{PeerRequestOptions, RequestContext};
 use serde_json::{Value, json};
 
 use super::asker::Asker;
 use super::calls::Call;
+use super::changes::PAUSE;
 
 /// The name of the one question in `input_required`.
 const KEY: &str = "answer";
@@ -33,26 +34,27 @@ pub(crate) fn is_question(operation: &Operation) -> bool {
 /// Opens a gate, and passes the question on if the client can ask its user.
 pub(crate) async fn ask(
     call: &Call<'_>,
+    context: &RequestContext<RoleServer>,
     request: &CallToolRequestParams,
 ) -> Result<CallToolResponse, Error> {
-    let is_stateless = is_stateless(&call.context);
+    let is_stateless = is_stateless(context);
     if is_stateless && let Some(responses) = &request.input_responses {
         return answered(call, request.request_state.as_deref(), responses).await;
     }
     let output = call.make().await?;
     let Some(gate) = open_gate(&output) else { return Ok(call.complete(output)) };
-    let question = can_ask(&call.context).then(|| question(call)).flatten();
+    let question = can_ask(context).then(|| question(call)).flatten();
     match question {
         None => Ok(call.complete(output)),
         Some(question) if is_stateless => Ok(input_required(&gate, question)),
-        // A server cannot send requests to the client of an HTTP request.
+        // Over HTTP, `asking` sends requests to the client.
         Some(_) if call.asker().is_request() => Ok(call.complete(output)),
-        Some(question) => elicit(call, output, gate, question).await,
+        Some(question) => elicit(call, context, output, (gate, question)).await,
     }
 }
 
 /// The id of the gate, if it is still open.
-fn open_gate(output: &Value) -> Option<String> {
+pub(crate) fn open_gate(output: &Value) -> Option<String> {
     let is_open = output["state"] == "open";
     output["gateId"].as_str().filter(|_| is_open).map(str::to_owned)
 }
@@ -64,13 +66,18 @@ fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
 
 /// Can the client ask its user to fill in fields?
 fn can_ask(context: &RequestContext<RoleServer>) -> bool {
-    let declared = context.client_capabilities().and_then(|can| can.elicitation);
+    context.client_capabilities().is_some_and(|can| has_user(&can))
+}
+
+/// Does a client with these capabilities ask its user to fill in fields?
+pub(crate) fn has_user(capabilities: &ClientCapabilities) -> bool {
     // A client that names no mode supports forms.
+    let declared = capabilities.elicitation.as_ref();
     declared.is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
 /// The question in the protocol's format. `None` if the protocol cannot express it.
-fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
+pub(crate) fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
     let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
     let (message, schema) = match text("title") {
         Some(title) => {
@@ -98,19 +105,25 @@ fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
 }
 
 /// The user's answer to the gate. `None` if there is no answer yet.
-fn said(call: &Call<'_>, gate: &str, result: &ElicitResult) -> Option<ClientAnswer> {
-    let gate = gate.to_owned();
+pub(crate) fn said(
+    operation: &Operation,
+    gate: &str,
+    result: &ElicitResult,
+) -> Option<ClientAnswer> {
+    let (gate, is_apart) = (gate.to_owned(), false);
     match result.action {
         ElicitationAction::Accept => {
             let content = result.content.as_ref().filter(|content| content.is_object())?;
-            let response = match call.operation.name {
+            let response = match operation.name {
                 "form" => content.clone(),
                 _ => content.get(KEY).filter(|answer| answer.is_string())?.clone(),
             };
-            Some(ClientAnswer { gate, decision: GateDecision::Resume, response: Some(response) })
+            let (decision, response) = (GateDecision::Resume, Some(response));
+            Some(ClientAnswer { gate, decision, response, is_apart })
         }
         ElicitationAction::Decline => {
-            Some(ClientAnswer { gate, decision: GateDecision::Refuse, response: None })
+            let decision = GateDecision::Refuse;
+            Some(ClientAnswer { gate, decision, response: None, is_apart })
         }
         // The user postponed the question, so it stays in the inbox.
         _ => None,
@@ -119,7 +132,7 @@ fn said(call: &Call<'_>, gate: &str, result: &ElicitResult) -> Option<ClientAnsw
 
 /// Records the user's answer. The output shows the answer that counts.
 async fn relay(call: &Call<'_>, answer: ClientAnswer) -> Result<Value, Error> {
-    let envelope = Asker::with_answer(call.asker().envelope(call.meta()), answer);
+    let envelope = Asker::with_answer(call.envelope(), answer);
     let (operation, input) = (call.operation, Value::Object(call.arguments.clone()));
     call.asker().run(envelope, move |ops, envelope| ops.call(operation, envelope, input)).await
 }
@@ -150,7 +163,7 @@ async fn answered(
     let is_put_off =
         matches!(&result, Some(Ok(result)) if result.action == ElicitationAction::Cancel);
     if let Some(Ok(result)) = &result
-        && let Some(answer) = said(call, &gate, result)
+        && let Some(answer) = said(call.operation, &gate, result)
     {
         return Ok(call.complete(relay(call, answer).await?));
     }
@@ -168,20 +181,20 @@ async fn answered(
 /// Asks the client's user until they answer, somebody else answers, or the call is cancelled.
 async fn elicit(
     call: &Call<'_>,
+    context: &RequestContext<RoleServer>,
     output: Value,
-    gate: String,
-    question: ElicitRequestParams,
+    (gate, question): (String, ElicitRequestParams),
 ) -> Result<CallToolResponse, Error> {
     let mut beats = call.server.pulse.beats();
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(question));
     let options = PeerRequestOptions::no_options();
-    let sent = call.context.peer.send_cancellable_request(request, options).await;
+    let sent = context.peer.send_cancellable_request(request, options).await;
     let Ok(mut handle) = sent else { return Ok(call.complete(output)) };
     loop {
         tokio::select! {
             response = &mut handle.rx => {
                 let answer = match response {
-                    Ok(Ok(ClientResult::ElicitResult(result))) => said(call, &gate, &result),
+                    Ok(Ok(ClientResult::ElicitResult(result))) => said(call.operation, &gate, &result),
                     _ => None,
                 };
                 return Ok(call.complete(match answer {
@@ -189,14 +202,16 @@ async fn elicit(
                     None => output,
                 }));
             }
-            () = call.context.ct.cancelled() => {
+            () = context.ct.cancelled() => {
                 drop(handle.cancel(Some("the call was cancelled".to_owned())).await);
                 return Ok(call.complete(output));
             }
             // The client is gone, but the question is in the inbox.
             () = call.server.stopped() => return Ok(call.complete(output)),
             () = beats.next(PATIENCE) => {
-                let now = call.make().await?;
+                // A busy store is not asked at every commit.
+                tokio::time::sleep(PAUSE).await;
+                let now = call.again().await?;
                 if open_gate(&now).as_ref() != Some(&gate) {
                     drop(handle.cancel(Some("it was answered elsewhere".to_owned())).await);
                     return Ok(call.complete(now));

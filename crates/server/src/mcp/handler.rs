@@ -23,19 +23,15 @@ use super::{McpServer, prompts, resources, tools};
 const RARELY_MS: u64 = 60_000;
 
 impl McpServer {
-    fn info(&self, can_announce: bool) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder();
-        let capabilities = match can_announce {
-            true => capabilities
-                .enable_tools()
-                .enable_tool_list_changed()
-                .enable_resources()
-                .enable_resources_list_changed()
-                .enable_resources_subscribe()
-                .enable_prompts()
-                .build(),
-            false => capabilities.enable_tools().enable_resources().enable_prompts().build(),
-        };
+    fn info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_prompts()
+            .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("punchlist", env!("CARGO_PKG_VERSION")))
             .with_instructions(instructions(self.asker.actor().role, self.choice))
@@ -67,7 +63,7 @@ impl McpServer {
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        self.info(true)
+        self.info()
     }
 
     fn initialize(
@@ -75,13 +71,7 @@ impl ServerHandler for McpServer {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<InitializeResult, ErrorData>> + Send + '_ {
-        let mut negotiated = self.negotiate_initialize(&request);
-        if let Ok(result) = &mut negotiated
-            && self.asker.is_request()
-        {
-            // Without a session, changes cannot be announced.
-            result.capabilities = self.info(false).capabilities;
-        }
+        let negotiated = self.negotiate_initialize(&request);
         context.peer.set_peer_info(request);
         std::future::ready(negotiated)
     }
@@ -91,7 +81,7 @@ impl ServerHandler for McpServer {
         _: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<DiscoverResult, ErrorData>> + Send + '_ {
         let versions = self.supported_protocol_versions().into_owned();
-        let found = DiscoverResult::from_server_info(versions, self.info(true));
+        let found = DiscoverResult::from_server_info(versions, self.info());
         let found = found.with_ttl_ms(RARELY_MS).with_cache_scope(CacheScope::Private);
         std::future::ready(Ok(found))
     }
@@ -144,7 +134,11 @@ impl ServerHandler for McpServer {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if let Some(session) = &self.session {
+            return self.keep(session.of(&self.asker), request.uri).await;
+        }
         if self.asker.is_request() {
+            // Without a session, changes cannot be announced.
             return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
         }
         self.watch(request.uri).await?;
@@ -157,6 +151,9 @@ impl ServerHandler for McpServer {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if let Some(session) = &self.session {
+            return self.drop_kept(session.of(&self.asker), request.uri).await;
+        }
         if self.asker.is_request() {
             return Err(ErrorData::method_not_found::<UnsubscribeRequestMethod>());
         }

@@ -1,5 +1,5 @@
-//! `/mcp`: the same handler over HTTP. No request depends on an earlier one, so any replica can
-//! answer it.
+//! `/mcp`: the same handler over HTTP. No request depends on the memory of a server, so any replica
+//! can answer it. What a session keeps is in its id and in the store.
 //!
 //! Access is the same as for `/v1`. Messages are checked like lines of standard input. The library
 //! handles only its headers and the choice between a single response and a stream.
@@ -9,24 +9,35 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State as FromState};
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
 use punchlist_ops::Error;
-use rmcp::model::{ClientRequest, JsonRpcMessage};
+use punchlist_ops::catalogue::find;
+use rmcp::RoleServer;
+use rmcp::model::{ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, JsonRpcRequest};
+use rmcp::service::RxJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::McpServer;
 use super::asker::Asker;
+use super::asking::{self, Asked};
+use super::gates::is_question;
 use super::judge::{Judged, MESSAGE_MAX, judge};
 use super::pulse::Pulse;
+use super::session::{self, Named, Session, has_known_version};
 use super::tools::Choice;
 use crate::http::body;
 use crate::http::caller::Caller;
 use crate::http::limits::Place;
 use crate::http::problem::{of_type, problem};
 use crate::http::state::{Shared, blocking, short};
+
+/// The code that other servers use for a session that is not there.
+const NO_SESSION: i64 = -32_001;
+/// The field in which a request of the stateless era names its revision.
+const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Answers one message.
 pub(crate) async fn message(FromState(state): FromState<Shared>, request: Request) -> Response {
@@ -39,36 +50,171 @@ pub(crate) async fn message(FromState(state): FromState<Shared>, request: Reques
 
 async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Error> {
     let asker = asker(state, &parts).await?;
+    let session = match (&state.fixtures, Session::named(&parts.headers)) {
+        // The fixtures have sessions of their own.
+        (Some(_), _) | (None, Named::None) => None,
+        (None, Named::Session(session)) => Some(session),
+        (None, Named::Unknown) => return Ok(no_session()),
+    };
     if parts.method != Method::POST {
-        let request = Request::from_parts(parts, Body::empty());
-        return Ok(handed_on(state, server(state, asker, None), request).await);
+        return without_body(state, asker, session, parts).await;
     }
     let bytes = body::bytes(&parts, body, &state.limiter.limits).await?;
-    let listening = match judge(&bytes, bytes.len() > MESSAGE_MAX) {
+    let message = match judge(&bytes, bytes.len() > MESSAGE_MAX) {
         Judged::Wrong(answer, _) => return Ok(wrong(&answer)),
-        Judged::Nothing => {
-            return Ok(of_type(StatusCode::ACCEPTED, "application/json", String::new()));
+        Judged::Nothing => return Ok(accepted()),
+        Judged::Message(message) => *message,
+    };
+    // What has other headers goes to the library, which says why it is refused.
+    if let Some(session) = &session
+        && has_right_headers(&parts.headers)
+    {
+        let JsonRpcMessage::Request(request) = &message else {
+            return reply(state, &asker, session, message).await;
+        };
+        if session.can_ask
+            && let Some(asked) = question(request)
+        {
+            let of_store = session.of(&asker);
+            return asking::ask(state, server(state, asker, None), of_store, asked).await;
         }
-        Judged::Message(message) => match &*message {
-            JsonRpcMessage::Request(request) => match &request.request {
-                // This request stays open, so it counts as an event stream.
-                ClientRequest::SubscriptionsListenRequest(listen) => {
-                    let place = state.limiter.stream(asker.proof())?;
-                    Some((place, listen.params.notifications.clone()))
-                }
-                _ => None,
-            },
-            _ => None,
+    }
+    let (listening, begun) = match &message {
+        JsonRpcMessage::Request(request) => match &request.request {
+            // This request stays open, so it counts as an event stream.
+            ClientRequest::SubscriptionsListenRequest(listen) => {
+                let place = state.limiter.stream(asker.proof())?;
+                (Some((place, listen.params.notifications.clone())), None)
+            }
+            request if state.fixtures.is_none() => (None, Session::begin(request)?),
+            _ => (None, None),
         },
+        _ => (None, None),
     };
     let request = Request::from_parts(parts, Body::from(bytes));
     let (place, wish) = listening.unzip();
-    let server = server(state, asker, place);
+    let server = McpServer { session, ..server(state, asker, place) };
     if let Some(wish) = wish {
         let server = server.clone();
         blocking(move || Ok(server.prepare(&wish))).await?;
     }
-    Ok(handed_on(state, server, request).await)
+    let mut response = handed_on(state, server, request).await;
+    if response.status() == StatusCode::OK
+        && let Some(id) = begun.and_then(|session| session.header())
+    {
+        response.headers_mut().insert(session::HEADER, id);
+    }
+    Ok(response)
+}
+
+/// GET opens the stream of a session, DELETE ends the session. Without a session there is neither.
+async fn without_body(
+    state: &Shared,
+    asker: Asker,
+    session: Option<Session>,
+    parts: Parts,
+) -> Result<Response, Error> {
+    let named = session.map(|session| session.of(&asker));
+    match (&parts.method, named) {
+        (&Method::GET | &Method::DELETE, Some(_)) if !has_known_version(&parts.headers) => {
+            let why = "the revision in MCP-Protocol-Version is unknown";
+            Ok(of_type(StatusCode::BAD_REQUEST, "text/plain", why.to_owned()))
+        }
+        (&Method::GET, Some(_)) if !accepts(&parts.headers, STREAM) => {
+            let why = "the client must accept text/event-stream";
+            Ok(of_type(StatusCode::NOT_ACCEPTABLE, "text/plain", why.to_owned()))
+        }
+        (&Method::GET, Some(session)) => {
+            let place = state.limiter.stream(asker.proof())?;
+            let opened = server(state, asker, Some(place)).notices(session).await?;
+            Ok(opened.unwrap_or_else(no_session))
+        }
+        (&Method::DELETE, Some(session)) => {
+            let ops = Arc::clone(&state.ops);
+            blocking(move || ops.mcp_end(&session)).await?;
+            state.hub.nudge();
+            Ok(of_type(StatusCode::OK, "application/json", String::new()))
+        }
+        _ => {
+            let request = Request::from_parts(parts, Body::empty());
+            Ok(handed_on(state, server(state, asker, None), request).await)
+        }
+    }
+}
+
+/// Takes a message of a session that is not a request. It gets no answer.
+async fn reply(
+    state: &Shared,
+    asker: &Asker,
+    session: &Session,
+    message: RxJsonRpcMessage<RoleServer>,
+) -> Result<Response, Error> {
+    let of_store = session.of(asker);
+    match message {
+        JsonRpcMessage::Response(response) => {
+            let (id, result) = (Some(response.id), Some(response.result));
+            asking::take(state, asker, of_store, (id, result)).await?;
+        }
+        JsonRpcMessage::Error(error) => {
+            asking::take(state, asker, of_store, (error.id, None)).await?;
+        }
+        JsonRpcMessage::Notification(notification) => {
+            if let ClientNotification::CancelledNotification(cancelled) = notification.notification
+                && let Some(id) = cancelled.params.request_id
+            {
+                asking::cancel(state, of_store, &id).await?;
+            }
+        }
+        JsonRpcMessage::Request(_) => {}
+    }
+    Ok(accepted())
+}
+
+/// The question that a request asks, if it is a call of `ask` or `form`.
+fn question(request: &JsonRpcRequest<ClientRequest>) -> Option<Asked> {
+    let ClientRequest::CallToolRequest(call) = &request.request else { return None };
+    let operation = find(&call.params.name).ok().filter(|operation| is_question(operation))?;
+    let meta = request.request.get_meta().0.0.clone();
+    // A request that names its revision has no session.
+    if meta.contains_key(REVISION) {
+        return None;
+    }
+    Some(Asked {
+        id: request.id.clone(),
+        operation,
+        arguments: call.params.arguments.clone().unwrap_or_default(),
+        meta,
+    })
+}
+
+const JSON: &str = "application/json";
+const STREAM: &str = "text/event-stream";
+
+fn accepts(headers: &HeaderMap, kind: &str) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    accept.is_some_and(|accept| accept.contains(kind))
+}
+
+/// Does a POST have the headers that the protocol requires?
+fn has_right_headers(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    accepts(headers, JSON)
+        && accepts(headers, STREAM)
+        && kind.is_some_and(|kind| kind.starts_with(JSON))
+        && has_known_version(headers)
+}
+
+fn accepted() -> Response {
+    of_type(StatusCode::ACCEPTED, JSON, String::new())
+}
+
+/// The response to a session id that is not ours, or whose session has ended. The client begins
+/// another session.
+fn no_session() -> Response {
+    let why = "there is no session with this Mcp-Session-Id; send initialize again";
+    let error = json!({ "code": NO_SESSION, "message": why });
+    let answer = json!({ "jsonrpc": "2.0", "id": null, "error": error });
+    of_type(StatusCode::NOT_FOUND, JSON, answer.to_string())
 }
 
 /// The response to an invalid message. The request's method is unknown, so the HTTP status shows
@@ -102,6 +248,7 @@ fn server(state: &Shared, asker: Asker, place: Option<Place>) -> McpServer {
         watched: Arc::default(),
         accepted: Arc::default(),
         is_announcing: Arc::default(),
+        session: None,
         stopping: Some(state.stopping.clone()),
         _place: place.map(Arc::new),
     }

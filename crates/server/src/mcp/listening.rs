@@ -19,7 +19,7 @@ impl McpServer {
     }
 
     /// Reads the store for announcements, on a thread that may block.
-    async fn look<T: Send + 'static>(
+    pub(super) async fn look<T: Send + 'static>(
         &self,
         job: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {

@@ -2,9 +2,11 @@
 //!
 //! `asker` identifies the sender, `calls` calls operations, `gates` passes questions on to the
 //! client's user, `waits` waits for delegations, `resources` and `prompts` read, `changes` detects
-//! what to announce. `stdio` and `http` are the transports. No rule is in this module.
+//! what to announce. `stdio` and `http` are the transports; `session`, `asking` and `notices` are
+//! sessions over HTTP (ADR 0031). No rule is in this module.
 
 mod asker;
+mod asking;
 mod calls;
 mod changes;
 pub(crate) mod fixtures;
@@ -13,9 +15,11 @@ mod handler;
 pub(crate) mod http;
 mod judge;
 mod listening;
+mod notices;
 mod prompts;
 mod pulse;
 mod resources;
+mod session;
 mod stdio;
 pub mod tools;
 mod uri;
@@ -34,6 +38,7 @@ use self::asker::Asker;
 use self::changes::Watched;
 use self::listening::Accepted;
 use self::pulse::Pulse;
+use self::session::Session;
 pub use self::stdio::Parent;
 use self::tools::Choice;
 use crate::http::limits::Place;
@@ -50,6 +55,8 @@ pub struct McpServer {
     accepted: Arc<Mutex<Vec<Accepted>>>,
     /// Are changes already announced on this connection?
     is_announcing: Arc<AtomicBool>,
+    /// The session of an HTTP request, if it has one.
+    session: Option<Session>,
     /// True once the server is stopping.
     stopping: Option<watch::Receiver<bool>>,
     /// The slot of a stream, held while the stream is open.
@@ -86,6 +93,7 @@ impl McpServer {
             watched,
             accepted,
             is_announcing,
+            session: None,
             stopping: None,
             _place: None,
         }

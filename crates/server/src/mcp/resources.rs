@@ -21,7 +21,7 @@ use super::uri::{Address, Thing};
 /// How long a client may cache content that does not change while a server runs.
 const FIXED_MS: u64 = 3_600_000;
 /// The longest address that an error repeats, in characters.
-const URI_MAX: usize = 500;
+pub(crate) const URI_MAX: usize = 500;
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 
@@ -51,6 +51,11 @@ pub(crate) fn read(ops: &Ops, envelope: &Envelope, thing: &Thing) -> Result<Valu
 /// Does this error mean that the thing does not exist for the caller?
 pub(crate) fn is_absent(error: &Error) -> bool {
     matches!(error.meaning().http, 400 | 403 | 404)
+}
+
+/// Does the caller not reach what it asks for? Then a list is without it.
+fn is_refused(error: &Error) -> bool {
+    matches!(error.meaning().http, 403 | 404)
 }
 
 /// The answer to `resources/read`. A reader of the ledger must see the latest writes (P-15), so
@@ -224,7 +229,7 @@ impl Listing<'_> {
         let kinds: Vec<_> = readable(self.envelope.actor.role).map(|(_, name, ..)| name).collect();
         let mut resources = Vec::new();
         if cursor.is_none() {
-            if kinds.contains(&"inbox") {
+            if kinds.contains(&"inbox") && self.has_inbox()? {
                 resources.push(self.resource(Thing::Inbox, "inbox", JSON));
             }
             if kinds.contains(&"session") {
@@ -255,7 +260,10 @@ impl Listing<'_> {
         if let Some(cursor) = cursor {
             input["cursor"] = json!(cursor);
         }
-        let page = self.ops.call(find("issue_list")?, self.envelope, input)?;
+        let page = match self.ops.call(find("issue_list")?, self.envelope, input) {
+            Err(error) if is_refused(&error) => json!({ "issues": self.own_issue()? }),
+            page => page?,
+        };
         let issues = page["issues"].as_array().map(Vec::as_slice).unwrap_or_default();
         resources.extend(issues.iter().filter_map(|issue| {
             let number = issue["number"].as_i64()?;
@@ -263,6 +271,26 @@ impl Listing<'_> {
             Some(self.resource(Thing::Issue(number), &title, MARKDOWN))
         }));
         Ok((resources, page["nextCursor"].as_i64()))
+    }
+
+    /// The issue of a caller that reaches only this one.
+    fn own_issue(&self) -> Result<Vec<Value>, Error> {
+        let Some(number) = self.envelope.actor.reach.number else { return Ok(Vec::new()) };
+        match read(self.ops, self.envelope, &Thing::Issue(number)) {
+            Ok(mut shown) => Ok(vec![shown["issue"].take()]),
+            Err(error) if is_refused(&error) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Does the caller reach the inbox?
+    fn has_inbox(&self) -> Result<bool, Error> {
+        let input = json!({ "state": "open", "limit": 1 });
+        match self.ops.call(find("gate_list")?, self.envelope, input) {
+            Ok(_) => Ok(true),
+            Err(error) if is_refused(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The caller's session, if it has one.
@@ -279,10 +307,13 @@ impl Listing<'_> {
     }
 
     fn rows(&self, operation: &str, field: &str, input: Value) -> Result<Vec<Value>, Error> {
-        let mut output = self.ops.call(find(operation)?, self.envelope, input)?;
-        match output[field].take() {
-            Value::Array(rows) => Ok(rows),
-            _ => Ok(Vec::new()),
+        match self.ops.call(find(operation)?, self.envelope, input) {
+            Ok(mut output) => match output[field].take() {
+                Value::Array(rows) => Ok(rows),
+                _ => Ok(Vec::new()),
+            },
+            Err(error) if is_refused(&error) => Ok(Vec::new()),
+            Err(error) => Err(error),
         }
     }
 

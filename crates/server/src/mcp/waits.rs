@@ -7,10 +7,13 @@
 use std::time::{Duration, Instant};
 
 use punchlist_ops::catalogue::find;
-use punchlist_ops::{Error, Operation};
+use punchlist_ops::{Envelope, Error, Operation};
+use rmcp::RoleServer;
 use rmcp::model::{CallToolResult, ProgressNotificationParam};
+use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 
+use super::asking::is_cancelled;
 use super::calls::{Call, answered};
 
 /// How long a delegation may wait for a worker before the caller gets a message.
@@ -33,9 +36,13 @@ fn is_going(output: &Value) -> bool {
 }
 
 /// Waits for the end of a delegation.
-pub(crate) async fn delegation(call: &Call<'_>, begun: CallToolResult) -> CallToolResult {
+pub(crate) async fn delegation(
+    call: &Call<'_>,
+    context: &RequestContext<RoleServer>,
+    begun: CallToolResult,
+) -> CallToolResult {
     let mut output = begun.structured_content.clone().unwrap_or_default();
-    let token = call.context.meta.get_progress_token();
+    let token = context.meta.get_progress_token();
     let running_max = match token {
         Some(_) => RUNNING_MAX_WITH_PROGRESS,
         None => RUNNING_MAX,
@@ -52,7 +59,9 @@ pub(crate) async fn delegation(call: &Call<'_>, begun: CallToolResult) -> CallTo
         let is_queued = output["state"] == "queued";
         let most = if is_queued { QUEUED_MAX } else { running_max };
         let left = most.saturating_sub(start.elapsed());
-        if !is_going(&output) || left.is_zero() || call.context.ct.is_cancelled() {
+        let is_cancelled =
+            context.ct.is_cancelled() || is_cancelled(call.server, &context.id).await;
+        if !is_going(&output) || left.is_zero() || is_cancelled {
             return answered(call.operation, output);
         }
         if let Some(token) = &token {
@@ -60,11 +69,11 @@ pub(crate) async fn delegation(call: &Call<'_>, begun: CallToolResult) -> CallTo
             let state = output["state"].as_str().unwrap_or_default();
             let progress = ProgressNotificationParam::new(token.clone(), told)
                 .with_message(format!("the delegation is {state}"));
-            drop(call.context.peer.notify_progress(progress).await);
+            drop(context.peer.notify_progress(progress).await);
         }
         tokio::select! {
             () = beats.next(left.min(TOLD)) => {}
-            () = call.context.ct.cancelled() => {}
+            () = context.ct.cancelled() => {}
             // This server is stopping; the caller can ask another replica, or this one after its
             // restart.
             () = call.server.stopped() => return answered(call.operation, output),
@@ -74,8 +83,7 @@ pub(crate) async fn delegation(call: &Call<'_>, begun: CallToolResult) -> CallTo
 
 /// The current state of the delegation, in the form of the call's own answer.
 async fn now(call: &Call<'_>, before: &Value) -> Result<Value, Error> {
-    let mut envelope = call.asker().envelope(call.meta());
-    envelope.idempotency_key = None;
+    let envelope = Envelope { idempotency_key: None, ..call.envelope() };
     let input = json!({ "delegationId": before["delegationId"] });
     let shown = call
         .asker()

@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod links;
 pub mod lists;
 pub mod load;
+pub mod mcp_entries;
 pub mod metrics;
 pub mod mission_todos;
 pub mod missions;

@@ -12,6 +12,7 @@ mod fixture;
 mod fold;
 mod issue_search;
 mod issues;
+mod mcp_entries;
 mod migrations;
 mod missions;
 mod moving;
