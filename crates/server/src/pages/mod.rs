@@ -9,6 +9,7 @@ mod activity;
 mod agents;
 mod asking;
 mod assets;
+mod change;
 mod chart;
 mod chat;
 #[cfg(test)]
@@ -38,5 +39,6 @@ mod todo;
 mod visit;
 mod words;
 
+pub(crate) use change::Changes;
 pub(crate) use respond::{refused, unknown};
 pub(crate) use routes::routes;

@@ -1,12 +1,12 @@
 //! The sidebar of an issue: its sessions, its links, its commits, and further facts.
 
 use maud::{Markup, html};
-use punchlist_core::evidence::EvidenceKind;
 use punchlist_core::issue::LinkKind;
 use punchlist_core::session::SessionState;
 use punchlist_ops::operations::issue_show::{LinkView, Output};
 use punchlist_ops::views::{ItemView, SessionView};
 
+use crate::pages::change::{self, Cited};
 use crate::pages::forms::{self, Field};
 use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
@@ -18,12 +18,12 @@ const LINK: &str = "link";
 /// How many sessions are shown.
 const SESSIONS: usize = 8;
 
-pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
+pub(super) fn draw(visit: &Visit, shown: &Output, cited: &Cited<'_>) -> Markup {
     html! {
         aside.rail aria-label="About this issue" {
             (sessions(visit, &shown.sessions))
             (links(visit, shown))
-            (change(shown))
+            (change(visit, cited))
             (details(visit, shown))
         }
     }
@@ -112,22 +112,28 @@ fn links(visit: &Visit, shown: &Output) -> Markup {
 }
 
 /// The commits that claims cite.
-fn change(shown: &Output) -> Markup {
+pub(super) fn cited<'a>(visit: &'a Visit, shown: &Output) -> Cited<'a> {
     let items = shown.criteria.iter().chain(&shown.steps);
     let claims = items.filter_map(|item: &ItemView| item.claim.as_ref());
     let evidence = claims.flat_map(|claim| &claim.evidence);
-    let of_kind = evidence.filter(|one| one.kind() == EvidenceKind::Commit);
-    let mut commits: Vec<String> = of_kind.map(ToString::to_string).collect();
-    commits.sort();
-    commits.dedup();
+    let sessions = shown.sessions.iter().rev().take(SESSIONS).map(|one| one.id.clone());
+    Cited {
+        project: visit.project(),
+        key: "issue",
+        commits: change::commits(evidence),
+        sessions: sessions.collect(),
+    }
+}
+
+fn change(visit: &Visit, cited: &Cited<'_>) -> Markup {
     html! {
-        @if !commits.is_empty() {
+        @if !cited.commits.is_empty() {
             section.rail-part id="change" {
                 (parts::section_head("change-title", "Change", &html! {}, &html! {}))
-                p.facts { span { b { (commits.len()) } " " @if commits.len() == 1 { "commit" } @else { "commits" } } }
+                div.facts { (cited.facts(visit)) }
                 p.below {
-                    @for commit in commits.iter().take(12) {
-                        span.evidence { (Icon::Commit.draw()) span.mono { (commit.get(7..14).unwrap_or_default()) } }
+                    @for commit in cited.commits.iter().take(12) {
+                        span.evidence { (Icon::Commit.draw()) span.mono { (commit.get(..7).unwrap_or_default()) } }
                     }
                 }
             }
