@@ -19,7 +19,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Limit, page};
 use crate::views::IssueView;
-use crate::views::home::{self, FailedRow, HeldRow, RunningRow, WaitingRow};
+use crate::views::home::{self, FailedRow, HeldRow, OffTargetRow, RunningRow, WaitingRow};
 
 /// How many lists are shown.
 const LISTS_SHOWN: i64 = 10;
@@ -68,6 +68,9 @@ pub struct Output {
     /// Open items that are on hold, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldRow>,
+    /// Metrics of missions that miss their targets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub off_target: Vec<OffTargetRow>,
     /// The time of the last event.
     pub last_event_at: Option<Time>,
 }
@@ -113,6 +116,7 @@ impl Define for Status {
             missions: Vec::new(),
             failed: Vec::new(),
             held: Vec::new(),
+            off_target: Vec::new(),
             last_event_at: None,
         };
         let Some(project) = call.project()? else {
@@ -142,6 +146,7 @@ impl Define for Status {
         }
         if may_ever(output.role, ListKind::Pillar, Action::View) {
             output.missions = mission_list::missions(call, project)?;
+            output.off_target = home::off_target(call, project, &output.missions)?;
         }
         let reaches_all = call.reach_project().is_ok();
         if reaches_all && home::sees(call, Subject::Gate) {

@@ -28,7 +28,7 @@ use super::metrics::Metrics;
 use super::state::{Fixtures, State, router};
 use super::tls::{Tls, TlsFiles};
 use crate::mcp::fixtures;
-use crate::pages::Changes;
+use crate::pages::{Changes, Days};
 
 /// How long running requests may take after the server was asked to stop.
 const GRACE: Duration = Duration::from_secs(10);
@@ -128,6 +128,7 @@ impl Server {
             metrics: Metrics::default(),
             hub,
             changes: Changes::default(),
+            days: Days::default(),
             fixtures: settings.fixtures.then(|| Fixtures(fixtures::service())),
             stopping,
         });

@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::change::Changes;
 use super::forms::{Form, Refused};
 use super::notice::Notice;
+use super::since::Days;
 use super::words;
 use crate::http::state::Shared;
 
@@ -226,6 +227,16 @@ impl Visit {
     /// The changes that were shown lately.
     pub(crate) fn changes(&self) -> &Changes {
         &self.state.changes
+    }
+
+    /// What happened in the last day.
+    pub(crate) fn days(&self) -> &Days {
+        &self.state.days
+    }
+
+    /// Does the reader see only a part of a project?
+    pub(crate) fn is_narrowed(&self) -> bool {
+        self.envelope.actor.reach.is_narrowed()
     }
 
     /// The folders where the commits of a project may be.

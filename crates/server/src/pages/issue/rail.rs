@@ -32,10 +32,10 @@ pub(super) fn draw(visit: &Visit, shown: &Output, cited: &Cited<'_>) -> Markup {
 fn sessions(visit: &Visit, all: &[SessionView]) -> Markup {
     let active = all.iter().filter(|one| one.state != SessionState::Ended).count();
     html! {
-        section.rail-part id="sessions" {
-            (parts::section_head("sessions-title", "Sessions", &html! {
+        details.rail-part id="sessions" {
+            (parts::rail_head("sessions-title", "Sessions", &html! {
                 @if !all.is_empty() { span.beside { (active) " of " (all.len()) " active" } }
-            }, &html! {}))
+            }))
             @if all.is_empty() { p.hint { "No agent has worked on it." } }
             @for one in all.iter().rev().take(SESSIONS) {
                 article.rail-row id=(format!("session-{}", one.id)) {
@@ -62,11 +62,12 @@ fn sessions(visit: &Visit, all: &[SessionView]) -> Markup {
 fn links(visit: &Visit, shown: &Output) -> Markup {
     let stored = |link: &LinkView| LinkKind::parse(&link.kind).filter(|_| link.direction == "out");
     html! {
-        section.rail-part id="links" {
-            (parts::section_head("links-title", "Links", &html! {}, &html! {
-                @if !visit.is_open(LINK) { (forms::opener(visit, LINK, "Add link", Some(Icon::Plus), "quiet")) }
-            }))
+        details.rail-part id="links" open[visit.is_open(LINK) || visit.focus() == Some("links-title")] {
+            (parts::rail_head("links-title", "Links", &html! {}))
             (visit.notice_at("links-title"))
+            @if !visit.is_open(LINK) {
+                div.rail-actions { (forms::opener(visit, LINK, "Add link", Some(Icon::Plus), "quiet")) }
+            }
             @if shown.links.is_empty() && !visit.is_open(LINK) { p.hint { "No links." } }
             ul.links {
                 @for link in &shown.links {
@@ -128,8 +129,8 @@ pub(super) fn cited<'a>(visit: &'a Visit, shown: &Output) -> Cited<'a> {
 fn change(visit: &Visit, cited: &Cited<'_>) -> Markup {
     html! {
         @if !cited.commits.is_empty() {
-            section.rail-part id="change" {
-                (parts::section_head("change-title", "Change", &html! {}, &html! {}))
+            details.rail-part id="change" {
+                (parts::rail_head("change-title", "Change", &html! {}))
                 div.facts { (cited.facts(visit)) }
                 p.below {
                     @for commit in cited.commits.iter().take(12) {
@@ -144,8 +145,8 @@ fn change(visit: &Visit, cited: &Cited<'_>) -> Markup {
 fn details(visit: &Visit, shown: &Output) -> Markup {
     let issue = &shown.issue;
     html! {
-        section.rail-part id="details-part" {
-            (parts::section_head("details-title", "Details", &html! {}, &html! {}))
+        details.rail-part id="details-part" {
+            (parts::rail_head("details-title", "Details", &html! {}))
             dl.pairs {
                 dt { "Assignee" } dd { (issue.assignee.as_deref().unwrap_or("nobody")) }
                 @if let Some(by) = issue.worker.as_ref().or(issue.assignment.as_ref()) {
