@@ -202,7 +202,8 @@ fn counts(added: u64, removed: u64) -> Markup {
     let grouped = |n: u64| words::grouped(i64::try_from(n).unwrap_or(i64::MAX));
     html! {
         span.counts {
-            span.green { "+" (grouped(added)) } " " span.red { "−" (grouped(removed)) }
+            @if added > 0 || removed == 0 { span.green { "+" (grouped(added)) } " " }
+            @if removed > 0 { span.red { "−" (grouped(removed)) } }
             span.hidden { " lines" }
         }
     }

@@ -86,6 +86,7 @@ for (const way of WAYS) {
     await world.operator('gate_answer', { gateId, decision: 'resume', expectedRevision: gates[0].revision });
     const visitor = await world.visitor(way);
     await visitor.open(world.path(`/issues/${number}`));
+    await visitor.unfoldRail();
     const part = visitor.page.locator('#change');
     await visitor.sees('1 commit', part);
     await visitor.button('Show the change', part).click();
@@ -93,7 +94,7 @@ for (const way of WAYS) {
     // A single file is unfolded at once.
     await visitor.sees('+a', change);
     await visitor.sees('51 more lines.', change);
-    await visitor.sees('+450', part);
+    await visitor.sees('+450', visitor.page.locator('.whole-change'));
     if (way.js) await eventually(() => visitor.focused(), 'change-issue');
     assert.equal(await visitor.overflow(), 0);
     if (way.js) assert.deepEqual(await visitor.axe(), []);

@@ -48,7 +48,11 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                     (checklist::steps(visit, &shown))
                 }
                 @if cited.is_shown(visit) && !cited.commits.is_empty() {
-                    section aria-labelledby="the-change-title" { h2 id="the-change-title" { "Change" } (change) }
+                    section.whole-change aria-labelledby="the-change-title" {
+                        h2 id="the-change-title" { "Change" }
+                        div.facts { (cited.facts(visit)) }
+                        (change)
+                    }
                 }
                 (history::draw(visit, &shown))
             }
