@@ -70,7 +70,19 @@ pub struct Session {
     pub ended_at: Option<Time>,
 }
 
+/// How the id of a session begins that an MCP server starts because no host has named one.
+pub const OWN_PREFIX: &str = "mcp-";
+
 impl Session {
+    /// Does it run in a foreign host that holds none of its stops? The hooks of a host name its
+    /// session, so a session without any hook is one whose hooks do not fire.
+    #[must_use]
+    pub fn is_ungoverned(&self, has_hook: bool) -> bool {
+        let Some(id) = &self.external_id else { return false };
+        let is_hosted = self.host.is_some() || id.starts_with(OWN_PREFIX);
+        is_hosted && !has_hook && self.state != SessionState::Ended
+    }
+
     /// Does it belong only to this actor, because it has no issue yet? The reach must be the same
     /// too: tokens of one agent may be narrowed to different things.
     #[must_use]

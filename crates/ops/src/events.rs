@@ -111,7 +111,7 @@ impl Ops {
                 };
                 let (seq, type_name) = (event.seq, event.type_name.clone());
                 let (aggregate, actor) = (event.aggregate.clone(), event.actor.clone());
-                let json = serde_json::to_string(&row(event, &project)?)
+                let json = serde_json::to_string(&row(event, &project))
                     .map_err(punchlist_store::Error::from)?;
                 logged.push(Logged { seq, type_name, project, aggregate, actor, json });
             }

@@ -15,7 +15,7 @@ use similar::TextDiff;
 use crate::args::Globals;
 use crate::commands::prompt;
 use crate::failure::Failure;
-use crate::hosts::install::{self, Change, Fault, Ledger, Setup};
+use crate::hosts::install::{self, Change, Fault, Ledger, Setup, Style};
 use crate::output::{self, BOLD, GREEN, YELLOW};
 use crate::{caller, settings};
 
@@ -43,6 +43,11 @@ pub(crate) fn command() -> Command {
         .arg(switch("dry-run", "Show what would change, and write nothing"))
         .arg(switch("yes", "Write without asking").short('y'))
         .arg(switch("remove", "Take out what init put in"))
+        .arg(
+            switch("plugin", "Claude Code: write a plugin folder instead of settings")
+                .conflicts_with("settings"),
+        )
+        .arg(switch("settings", "Claude Code: write settings instead of a plugin folder"))
 }
 
 fn host(text: &str) -> Result<Host, String> {
@@ -54,6 +59,12 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let hosts = chosen(globals, matches)?;
     let (is_dry, removes) = (matches.get_flag("dry-run"), matches.get_flag("remove"));
     let mut setup = setup(globals)?;
+    // A second time keeps what is there.
+    match (matches.get_flag("plugin"), matches.get_flag("settings")) {
+        (true, _) => setup.claude = Style::Plugin,
+        (_, true) => setup.claude = Style::Settings,
+        _ => {}
+    }
     if !is_dry && !removes {
         // Creates the store now. Nobody becomes its operator without asking for it.
         let ops = caller::ops(globals)?;
@@ -88,7 +99,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     }
     if !removes {
         for host in &hosts {
-            let steps = install::next_steps(*host);
+            let steps = install::next_steps(*host, &setup);
             let lines: String = steps.iter().map(|step| format!("  {step}\n")).collect();
             output::print(&format!("{BOLD}{}{BOLD:#}: what to do next\n{lines}", host.label()))?;
         }
@@ -175,7 +186,12 @@ pub(super) fn setup(globals: &Globals) -> Result<Setup, Failure> {
         [flag("--db", store.clone().filter(|_| is_named)), flag("--project", project)].concat();
     let here = configured.unwrap_or_else(|| caller::project_by_name(globals));
     let every_flag = [flag("--db", store), flag("--project", Some(here))].concat();
-    Ok(Setup { folder: caller::folder(), program: program(), flags, every_flag })
+    let folder = caller::folder();
+    let claude = match folder.join(install::claude::MANIFEST).exists() {
+        true => Style::Plugin,
+        false => Style::Settings,
+    };
+    Ok(Setup { folder, program: program(), flags, every_flag, claude })
 }
 
 fn has_password(url: &str) -> bool {
@@ -202,11 +218,14 @@ fn planned(
     ledger: &Ledger,
 ) -> (Vec<Change>, Vec<Fault>) {
     let (mut changes, mut faults): (Vec<Change>, Vec<Fault>) = (Vec::new(), Vec::new());
-    for target in hosts.iter().flat_map(|host| install::plan(*host, setup)) {
-        let planned = if removes { target.remove() } else { target.install() };
+    let wanted = hosts.iter().flat_map(|host| install::plan(*host, setup));
+    let others = hosts.iter().flat_map(|host| install::replaced(*host, setup));
+    let targets = wanted.map(|target| (target, removes)).chain(others.map(|other| (other, true)));
+    for (target, leaves) in targets {
+        let planned = if leaves { target.remove() } else { target.install() };
         match planned {
             Ok(change) => {
-                let change = if removes { ledger.restored(change) } else { change };
+                let change = if leaves { ledger.restored(change) } else { change };
                 if change.is_needed() && !changes.iter().any(|known| known.path == change.path) {
                     changes.push(change);
                 }

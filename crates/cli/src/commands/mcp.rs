@@ -1,6 +1,7 @@
 //! `punch mcp`: the catalogue's tools over standard input and output.
 
 use clap::{Arg, ArgMatches, Command};
+use punchlist_core::session::OWN_PREFIX;
 use punchlist_ops::clock;
 use punchlist_server::mcp::tools::Choice;
 use punchlist_server::mcp::{McpServer, Parent};
@@ -37,7 +38,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let mut envelope = caller::envelope(&ops, globals, true)?;
     // Without a named session, the server uses one of its own.
     let id = clock::ids(envelope.now).map(|mut ids| ids.ulid().to_string());
-    envelope.context.own_session = id.ok().map(|id| format!("mcp-{id}"));
+    envelope.context.own_session = id.ok().map(|id| format!("{OWN_PREFIX}{id}"));
     // Reports a store that cannot be opened now, not at the first call.
     if ops.remote().is_none() {
         ops.store()?;

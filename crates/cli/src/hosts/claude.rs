@@ -6,7 +6,7 @@ use punchlist_ops::operations::todo_write::WrittenStatus;
 use serde_json::{Value, json};
 
 use super::payload::{any_in, common, name};
-use super::{Dialect, transcript};
+use super::{Dialect, tasks, transcript};
 
 pub(super) struct Claude;
 
@@ -62,10 +62,14 @@ pub(super) const fn event_name(event: Happened) -> &'static str {
     }
 }
 
-/// The whole list, if the called tool writes a whole list.
-fn todos(payload: &Value) -> Vec<NativeTodo> {
-    let list = payload["tool_input"]["todos"].as_array();
-    list.into_iter().flatten().map(native).collect()
+/// The whole list. `TodoWrite` is called with it; the other tools change one task, and the list is
+/// in the host's task files.
+fn todos(payload: &Value) -> Option<Vec<NativeTodo>> {
+    if payload["tool_name"].as_str().is_some_and(|name| name.starts_with("Task")) {
+        return tasks::of(payload["session_id"].as_str()?);
+    }
+    let list = payload["tool_input"]["todos"].as_array()?;
+    Some(list.iter().map(native).collect())
 }
 
 /// An item of a list of `{id?, content, status, priority?}`.

@@ -23,7 +23,7 @@ impl Dialect for Codex {
         }
         if event == Happened::Todos {
             let plan = payload["tool_input"]["plan"].as_array();
-            hook.todos = plan.into_iter().flatten().map(claude::native).collect();
+            hook.todos = plan.map(|plan| plan.iter().map(claude::native).collect());
         }
         hook
     }

@@ -112,8 +112,9 @@ impl Machine<'_> {
 
     /// Are our hooks in the project's files?
     fn in_project(&self, host: Host) -> bool {
-        install::plan(host, self.setup)
-            .iter()
+        let targets = install::plan(host, self.setup).into_iter();
+        targets
+            .chain(install::replaced(host, self.setup))
             .filter(|target| target.has_hooks())
             .any(|target| target.remove().is_ok_and(|change| change.is_needed()))
     }
@@ -145,9 +146,15 @@ impl Machine<'_> {
                 let own = files.map(|file| self.setup.folder.join(file));
                 let users = home.map(|home| home.join(".claude/settings.json"));
                 let is_off = |path: &PathBuf| json(path)["disableAllHooks"] == true;
-                own.iter().chain(&users).find(|path| is_off(path)).map(|path| {
-                    format!("`disableAllHooks` is set in {}; take it out", path.display())
-                })
+                let off = own.iter().chain(&users).find(|path| is_off(path));
+                if let Some(path) = off {
+                    let path = path.display();
+                    return Some(format!("`disableAllHooks` is set in {path}; take it out"));
+                }
+                let is_plugin = self.setup.claude == install::Style::Plugin;
+                let state = home.map(|home| json(&home.join(".claude.json"))).unwrap_or_default();
+                let files: Vec<Value> = own.iter().chain(&users).map(|path| json(path)).collect();
+                is_plugin.then(|| plugin_distrust(&state, &files, &self.setup.folder)).flatten()
             }
             Host::Codex => {
                 let text = home.map(|home| home.join(".codex/config.toml"));
@@ -163,6 +170,22 @@ impl Machine<'_> {
             Host::Opencode | Host::Cursor | Host::Copilot | Host::Goose => None,
         }
     }
+}
+
+/// Claude Code loads a plugin of a folder if it trusts the folder and nobody has disabled the plugin.
+/// `state` is its own file, `settings` are the files of settings.
+fn plugin_distrust(state: &Value, settings: &[Value], folder: &Path) -> Option<String> {
+    let name = install::claude::PLUGIN_NAME;
+    if settings.iter().any(|file| file["enabledPlugins"][name] == false) {
+        return Some(format!("the plugin is disabled; run `claude plugin enable {name}`"));
+    }
+    let projects = &state["projects"];
+    let is_trusted = |folder: &Path| {
+        projects[folder.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] == true
+    };
+    let advice = "Claude Code loads the plugin of a folder only after you trust the folder; start \
+                  claude here and accept";
+    (!folder.ancestors().any(is_trusted)).then(|| advice.to_owned())
 }
 
 /// Codex runs hooks of trusted projects only, and each only after it was reviewed.
@@ -194,6 +217,21 @@ fn json(path: &Path) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plugin_needs_a_trusted_folder_and_is_not_disabled() {
+        let folder = Path::new("/work/api");
+        let why = |state: &Value, settings: &[Value]| {
+            plugin_distrust(state, settings, folder).unwrap_or_default()
+        };
+        assert!(why(&Value::Null, &[]).starts_with("Claude Code loads the plugin"));
+        let trusted = |folder: &str| serde_json::json!({ "projects": { folder: { "hasTrustDialogAccepted": true } } });
+        assert_eq!(why(&trusted("/work/api"), &[]), "");
+        assert_eq!(why(&trusted("/work"), &[]), "");
+        assert!(why(&trusted("/work/other"), &[]).starts_with("Claude Code loads the plugin"));
+        let off = serde_json::json!({ "enabledPlugins": { "punchlist@skills-dir": false } });
+        assert!(why(&trusted("/work/api"), &[off]).starts_with("the plugin is disabled"));
+    }
 
     #[test]
     fn codex_wants_the_project_trusted_and_the_hooks_reviewed() {

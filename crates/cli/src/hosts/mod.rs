@@ -14,6 +14,7 @@ pub(crate) mod install;
 mod opencode;
 mod payload;
 pub(crate) mod process;
+mod tasks;
 mod transcript;
 
 use punchlist_core::host::{Happened, Host};

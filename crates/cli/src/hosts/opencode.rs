@@ -17,8 +17,8 @@ impl Dialect for Opencode {
         hook.interrupted = is_true(payload, &["interrupted"]);
         hook.plan_mode = payload["agent"].as_str().map(|agent| agent == "plan");
         if event == Happened::Todos {
-            hook.todos =
-                payload["todos"].as_array().into_iter().flatten().map(claude::native).collect();
+            let todos = payload["todos"].as_array();
+            hook.todos = todos.map(|todos| todos.iter().map(claude::native).collect());
         }
         hook
     }

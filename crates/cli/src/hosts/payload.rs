@@ -27,7 +27,7 @@ pub(super) fn empty(host: Host, event: Happened) -> Input {
         processes: Vec::new(),
         auto_complete_todos: None,
         max_todo_continuations: None,
-        todos: Vec::new(),
+        todos: None,
     }
 }
 

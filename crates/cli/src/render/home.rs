@@ -7,7 +7,7 @@ use punchlist_ops::operations::mission_list;
 use punchlist_ops::operations::plan_list::PlanRow;
 use punchlist_ops::operations::status::Output;
 use punchlist_ops::views::IssueView;
-use punchlist_ops::views::home::{FailedKind, FailedRow, RunningRow, WaitingRow};
+use punchlist_ops::views::home::{FailedKind, FailedRow, RunningRow, UngovernedRow, WaitingRow};
 
 use super::columns::{aligned, cut, hanging};
 use super::times::{elapsed, relative};
@@ -18,6 +18,7 @@ pub(super) fn render(output: &Output, now: Time) -> String {
     let mut shown = heading(output, now);
     section(&mut shown, "Waiting for you", &waiting(output, now));
     section(&mut shown, "Running", &running(&output.running, now));
+    section(&mut shown, "Not governed", &ungoverned(&output.ungoverned, now));
     section(&mut shown, "Open issues", &open_issues(&output.issues, output.more_issues));
     section(&mut shown, "Plans", &plans(&output.plans));
     section(&mut shown, "Missions", &missions(&output.missions, now));
@@ -55,6 +56,7 @@ fn is_quiet(output: &Output) -> bool {
     output.waiting.is_empty()
         && output.reviews.is_empty()
         && output.running.is_empty()
+        && output.ungoverned.is_empty()
         && output.issues.is_empty()
         && output.plans.is_empty()
         && output.missions.is_empty()
@@ -130,6 +132,19 @@ fn running(runs: &[RunningRow], now: Time) -> String {
         ]
     });
     aligned(rows.collect(), width())
+}
+
+/// Sessions whose hooks do not fire, with the command that says why.
+fn ungoverned(rows: &[UngovernedRow], now: Time) -> String {
+    let ids: Vec<&str> = rows.iter().map(|row| row.session_id.as_str()).collect();
+    let one = |row: &UngovernedRow| {
+        let (title, at) = (line(&row.title), relative(row.created_at, now));
+        let on = row.number.map(|number| format!(" on #{number}")).unwrap_or_default();
+        let said =
+            format!("{title}{on}, started {at}: its hooks do not fire, so it may stop early");
+        entry(short_among(&row.session_id, &ids), &said, "punch doctor")
+    };
+    rows.iter().map(one).collect()
 }
 
 fn open_issues(issues: &[IssueView], more: bool) -> String {

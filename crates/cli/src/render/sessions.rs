@@ -18,7 +18,10 @@ pub(super) fn listed(output: &session_list::Output, now: Time) -> String {
         let issue = session.bound_issue.map(|number| format!("#{number}"));
         vec![
             short_among(&session.id, &ids).to_owned(),
-            session.state.name().to_owned(),
+            match session.ungoverned {
+                true => "not governed".to_owned(),
+                false => session.state.name().to_owned(),
+            },
             issue.unwrap_or_else(|| "-".to_owned()),
             ago(session.updated_at, now),
             output::line(&session.title),
@@ -39,6 +42,9 @@ pub(super) fn shown(session: &SessionView, now: Time) -> String {
     match session.bound_issue {
         Some(number) => add(&format!("works on issue #{number}")),
         None => add("works on no issue"),
+    }
+    if session.ungoverned {
+        add("not governed: its hooks do not fire, so it may stop early (`punch doctor`)");
     }
     if session.ended_at.is_some() {
         add(&format!("ended {}", ago(session.ended_at, now)));

@@ -27,6 +27,8 @@ pub(crate) fn installed(path: &str) -> PathBuf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Client {
     Claude,
+    /// Claude Code, set up by a plugin instead of settings.
+    ClaudePlugin,
     Codex,
     Opencode,
 }
@@ -34,7 +36,7 @@ pub(crate) enum Client {
 impl Client {
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Claude => "claude",
+            Self::Claude | Self::ClaudePlugin => "claude",
             Self::Codex => "codex",
             Self::Opencode => "opencode",
         }
@@ -49,7 +51,19 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
+    /// A desk whose client gets an issue with two steps.
     pub(crate) fn new(client: Client) -> Self {
+        let desk = Self::unbound(client);
+        desk.punch(&["issue", "new", "Two things", "--json"]);
+        for step in ["One", "Two"] {
+            desk.punch(&["todo", "add", step, "--issue", "1", "--json"]);
+        }
+        desk.punch(&["issue", "send", "1", "--to", client.name(), "--json"]);
+        desk
+    }
+
+    /// A desk whose client gets no issue.
+    pub(crate) fn unbound(client: Client) -> Self {
         // Codex refuses a home below the temporary folder.
         let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let mut desk = Self { client, home, before: BTreeMap::new() };
@@ -58,13 +72,13 @@ impl Desk {
         assert!(git.unwrap().success());
         std::fs::write(desk.project().join("README.md"), "# Project\n").unwrap();
         desk.before = desk.files();
-        desk.punch(&["init", "--host", client.name(), "--json"]);
-        desk.punch(&["issue", "new", "Two things", "--json"]);
-        for step in ["One", "Two"] {
-            desk.punch(&["todo", "add", step, "--issue", "1", "--json"]);
-        }
-        desk.punch(&["issue", "send", "1", "--to", client.name(), "--json"]);
+        desk.punch(&[&["init", "--host", client.name(), "--json"], desk.flags()].concat());
         desk
+    }
+
+    /// Flags for `punch init`.
+    fn flags(&self) -> &'static [&'static str] {
+        if self.client == Client::ClaudePlugin { &["--plugin"] } else { &[] }
     }
 
     fn project(&self) -> PathBuf {
@@ -123,15 +137,27 @@ impl Desk {
         found
     }
 
+    /// Does what a person does who trusts the folder in Claude Code.
+    fn trust(&self) {
+        let folder = self.project().canonicalize().unwrap();
+        let trusted = serde_json::json!({ "hasTrustDialogAccepted": true });
+        let state = serde_json::json!({ "projects": { folder.to_str().unwrap(): trusted } });
+        std::fs::write(self.home.path().join(".claude.json"), state.to_string()).unwrap();
+    }
+
     /// Runs the client with one prompt until it ends. Returns its output.
     pub(crate) fn run(&self, fake: &Fake, prompt: &str) -> String {
         let program = installed(&format!("node_modules/.bin/{}", self.client.name()));
         let mut command = self.command(&program);
         match self.client {
-            Client::Claude => {
+            Client::Claude | Client::ClaudePlugin => {
+                command.args(["-p", prompt, "--dangerously-skip-permissions"]);
+                if self.client == Client::Claude {
+                    command.arg("--mcp-config").arg(self.project().join(".mcp.json"));
+                } else {
+                    self.trust();
+                }
                 command
-                    .args(["-p", prompt, "--dangerously-skip-permissions", "--mcp-config"])
-                    .arg(self.project().join(".mcp.json"))
                     .env("ANTHROPIC_BASE_URL", &fake.address)
                     .env("ANTHROPIC_API_KEY", "sk-none")
                     .env("MCP_CONNECTION_NONBLOCKING", "false")

@@ -113,6 +113,41 @@ of_client! { claude = super::Client::Claude;
     nothing_is_left_after_remove,
 }
 
+of_client! { claude_plugin = super::Client::ClaudePlugin;
+    a_session_is_continued_until_its_steps_are_done,
+    without_a_database_the_stop_is_allowed,
+    nothing_is_left_after_remove,
+}
+
+/// The tasks that Claude Code keeps for itself are in the session's list, as claims where it says
+/// completed.
+#[test]
+fn the_tasks_of_claude_code_are_mirrored() {
+    let desk = Desk::unbound(Client::Claude);
+    let create = |subject: &str| {
+        Reply::Call("TaskCreate", json!({ "subject": subject, "description": "All of it" }))
+    };
+    let update =
+        |status: &str| Reply::Call("TaskUpdate", json!({ "taskId": "1", "status": status }));
+    let replies = Mutex::new(
+        [create("Read"), create("Write"), update("in_progress"), update("completed"), say("So.")]
+            .into_iter(),
+    );
+    let fake = Fake::new(move |_, _| {
+        replies.lock().unwrap().next().unwrap_or_else(|| say("Nothing more."))
+    });
+    let said = desk.run(&fake, "Begin, please.");
+    let session = desk.punch(&["session", "list", "--json"])["sessions"][0]["id"].clone();
+    let session = session.as_str().unwrap().to_owned();
+    let list = desk.punch(&["call", "todo_read", "{}", "--session", &session, "--json"]);
+    let titles: Vec<&Value> =
+        list["todos"].as_array().unwrap().iter().map(|todo| &todo["content"]).collect();
+    assert_eq!(titles, ["Read", "Write"], "{said}");
+    let texts: Vec<String> = fake.asked().iter().map(Value::to_string).collect();
+    let left = texts.iter().any(|text| text.contains("1 incomplete tasks remaining"));
+    assert!(left, "the completed one is claimed, the other is open\n{said}");
+}
+
 of_client! { codex = super::Client::Codex;
     a_session_is_continued_until_its_steps_are_done,
     a_model_that_never_progresses_is_let_go,

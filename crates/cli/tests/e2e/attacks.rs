@@ -408,6 +408,7 @@ fn removing_a_token_is_no_promotion(backend: Backend) {
         "worker"
     );
     desk.operator(&["issue", "new", "Proved"]);
+    desk.place.wait_for_log();
     let log = desk.operator(&["log"]);
     let last = log["events"].as_array().unwrap().last().unwrap();
     assert!(last["proof"].as_str().unwrap().starts_with("token:"), "{last}");

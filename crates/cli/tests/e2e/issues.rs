@@ -82,6 +82,7 @@ fn the_text_for_people_is_short_and_contains_the_number() {
          0 of 1 closed, 0 of 1 criteria met\n\n│ why\n\n\
          Criteria\n  [ ] ok\n      proposed by an agent, not ratified\n"
     );
+    place.wait_for_log();
     let log = words(&place, &["log"]);
     assert!(log.contains("issue created       #1 First one\n"), "{log}");
     assert!(log.contains("issue transitioned  #1 triaged\n"), "{log}");

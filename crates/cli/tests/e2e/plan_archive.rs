@@ -46,6 +46,7 @@ fn a_plan_is_archived_restored_and_purged(backend: Backend) {
     let when = "archived at 2026-11-15T08:00:00.000000Z";
     assert_eq!(gone, format!("Removed docs/plans/auth.md on main: 3 tasks, {when}\n"));
     clean(&place);
+    place.wait_for_log();
     let log = place.punch(["call", "event_list", r#"{"after":0,"limit":100}"#, "--json"]).answer();
     let told = log["events"].as_array().unwrap().iter().map(|event| event["type"].clone());
     let told: Vec<_> = told.filter(|kind| *kind != json!("todo_created")).collect();

@@ -89,6 +89,7 @@ pub(crate) fn seen(place: &Place) -> Vec<Value> {
     seen.push(look("issue_list", json!({ "text": "quotes lines" })));
     seen.push(look("issue_list", json!({ "status": "triaged" })));
     seen.push(place.call("list_todo", &json!({ "status": "all" })).answer());
+    place.wait_for_log();
     seen.push(look("event_list", json!({ "after": 0, "limit": 1000 })));
     seen
 }

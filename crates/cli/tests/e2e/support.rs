@@ -130,6 +130,25 @@ impl Place {
         usize::try_from(found.unwrap().unwrap_or_default()).unwrap()
     }
 
+    /// Waits, for a limited time, until the log shows every event. On PostgreSQL a concurrent test
+    /// may hide the newest events for a moment.
+    pub(crate) fn wait_for_log(&self) {
+        let store = self.open();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        loop {
+            let is_whole: Result<bool, punchlist_store::Error> = store.read(|tx| {
+                let newest = sql!("SELECT coalesce(max(seq), 0) FROM events");
+                let newest = tx.first(newest, &[], |row| row.int(0))?;
+                Ok(newest == Some(tx.last_event()?))
+            });
+            if is_whole.unwrap() {
+                return;
+            }
+            assert!(std::time::Instant::now() < deadline, "the log hides its newest events");
+            std::thread::yield_now();
+        }
+    }
+
     /// The number of visible events in the project's log.
     fn log_told(&self) -> usize {
         let log = self.punch(["call", "event_list", r#"{"after":0,"limit":1000}"#, "--json"]);

@@ -82,6 +82,30 @@ mod tests {
         assert!(decided(&adopt("b"), &adopted, &root()).unwrap().events.is_empty());
     }
 
+    /// Only a session of a host is ungoverned, and only while no hook has fired.
+    #[test]
+    fn a_session_of_a_host_without_hooks_is_ungoverned() {
+        let of = |host: Option<&str>, id: Option<&str>, state: SessionState| {
+            let (host, id) = (host.map(str::to_owned), id.map(str::to_owned));
+            Session { host, external_id: id, state, ..session(5) }
+        };
+        let cases = [
+            (of(Some("codex"), Some("c1"), SessionState::Active), true),
+            (of(Some("codex"), Some("c1"), SessionState::Paused), true),
+            (of(None, Some("mcp-7"), SessionState::Active), true),
+            // It still waits for its host.
+            (of(Some("codex"), None, SessionState::Active), false),
+            // A program of the API names its sessions itself.
+            (of(None, Some("build-7"), SessionState::Active), false),
+            (of(None, None, SessionState::Active), false),
+            (of(Some("codex"), Some("c1"), SessionState::Ended), false),
+        ];
+        for (session, expected) in cases {
+            assert_eq!(session.is_ungoverned(false), expected, "{session:?}");
+            assert!(!session.is_ungoverned(true), "{session:?}");
+        }
+    }
+
     #[test]
     fn an_ended_session_continues_when_its_host_does() {
         let ended = Session {

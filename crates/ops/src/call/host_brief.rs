@@ -10,7 +10,7 @@ use punchlist_core::issue::context::{BUDGET, render};
 use punchlist_core::plan::{self, Form};
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
-use punchlist_core::{Issue, Run, Scope, Session, Status, Time, TodoId};
+use punchlist_core::{Issue, Run, Scope, Session, Snapshot, Status, Time, TodoId};
 use punchlist_store::rows::gates::WantedGates;
 use punchlist_store::rows::lists::Lock;
 
@@ -199,11 +199,12 @@ impl Call<'_, '_> {
         if is_off || session.bound_issue.is_some() {
             return Ok(Said::allow(Why::NothingToSay));
         }
+        let Some(todos) = &hook.todos else { return Ok(Said::allow(Why::NothingToSay)) };
         let locked = self.session_named(&session.id.to_string(), Lock::Row)?;
         let mut list = self.open_session_list(&locked)?;
-        let items = hook.todos.iter().map(listed).collect();
+        let items = mirrored(todos, &list);
         self.decide(&mut list, ReplaceTodos { items })?;
-        let done = hook.todos.iter().filter(|todo| todo.status == Some(WrittenStatus::Completed));
+        let done = todos.iter().filter(|todo| todo.status == Some(WrittenStatus::Completed));
         for external_id in done.filter_map(called) {
             let todo = list.todos.values().find(|todo| {
                 todo.external_id.as_deref() == Some(external_id.as_str())
@@ -230,6 +231,24 @@ fn called(todo: &NativeTodo) -> Option<String> {
     let text = || todo.content.0.as_ref().map(|content| content.as_str().to_owned());
     let named = todo.id.0.clone().map(Title::into_string).or_else(text)?;
     Some(named.chars().take(200).collect())
+}
+
+/// The session's list after the host's. A host forgets what is done, so claims stay. It may work on
+/// several items at once; of those the first is in progress here.
+fn mirrored(todos: &[NativeTodo], list: &Snapshot) -> Vec<ListedTodo> {
+    let mut items: Vec<ListedTodo> = todos.iter().map(listed).collect();
+    let begun = items.iter_mut().filter(|item| item.status == Some(Status::InProgress));
+    for other in begun.skip(1) {
+        other.status = Some(Status::Pending);
+    }
+    let is_named = |name: &str| items.iter().any(|item| item.external_id.as_deref() == Some(name));
+    let claims =
+        list.todos.values().filter(|todo| todo.claim.is_some() && !todo.status.is_settled());
+    let names = claims.filter_map(|todo| todo.external_id.clone());
+    let forgotten: Vec<String> = names.filter(|name| !is_named(name)).collect();
+    let kept = |name| ListedTodo { external_id: Some(name), ..ListedTodo::default() };
+    items.extend(forgotten.into_iter().map(kept));
+    items
 }
 
 fn listed(todo: &NativeTodo) -> ListedTodo {

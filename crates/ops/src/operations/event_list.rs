@@ -1,6 +1,5 @@
 //! `event_list`: the log of a project, from a cursor on or its newest part.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use punchlist_core::authority::{Action, Subject, may_any};
@@ -8,7 +7,7 @@ use punchlist_core::{Event, IssueId, ProjectId, RunId, SessionId, Time, TodoId};
 use punchlist_store::Recorded;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -82,9 +81,34 @@ pub struct EventRow {
     /// absent in older logs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<String>,
-    // As it is stored: most readers of the log pass it on, or parse it as an event.
     #[schemars(with = "Value")]
-    pub data: Box<RawValue>,
+    pub data: Data,
+}
+
+// The JSON of an event as it is stored. Most readers pass it on or parse it as an event, so it is
+// checked only when it is written into an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Data(String);
+
+impl Data {
+    #[must_use]
+    pub fn get(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Serialize for Data {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Data {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<RawValue>::deserialize(deserializer)
+            .map(|raw| Self(String::from(Box::<str>::from(raw))))
+    }
 }
 
 impl EventRow {
@@ -139,8 +163,7 @@ impl Define for EventList {
         }
         let next_cursor = more.then(|| events.last().map(|event| event.seq)).flatten();
         let events = within_reach(call, events)?;
-        let events: Vec<EventRow> =
-            events.into_iter().map(|event| row(event, name)).collect::<Result<_, _>>()?;
+        let events: Vec<EventRow> = events.into_iter().map(|event| row(event, name)).collect();
         let names = match input.names {
             Some(true) => names(call, project, &events)?,
             _ => BTreeMap::new(),
@@ -172,9 +195,8 @@ fn within_reach(call: &mut Call<'_, '_>, events: Vec<Recorded>) -> Result<Vec<Re
     Ok(seen)
 }
 
-pub(crate) fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
-    let data = RawValue::from_string(event.data).map_err(punchlist_store::Error::from)?;
-    Ok(EventRow {
+pub(crate) fn row(event: Recorded, project: &str) -> EventRow {
+    EventRow {
         seq: event.seq,
         v: event.v,
         r#type: event.type_name,
@@ -186,8 +208,8 @@ pub(crate) fn row(event: Recorded, project: &str) -> Result<EventRow, Error> {
         at: event.at,
         recorded_at: event.recorded_at,
         proof: event.proof,
-        data,
-    })
+        data: Data(event.data),
+    }
 }
 
 /// The names of the ids in the events.
@@ -197,14 +219,12 @@ fn names(
     events: &[EventRow],
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut names = BTreeMap::new();
-    let mut ids = Vec::new();
     for event in events {
-        collect(event.data.get(), 1, &mut ids);
-        for (field, id) in ids.drain(..) {
-            if !names.contains_key(&id)
-                && let Some(name) = name_of(call, project, (field, &id))?
+        for (field, id) in ids(event.data.get()) {
+            if !names.contains_key(id)
+                && let Some(name) = name_of(call, project, (field, id))?
             {
-                names.insert(id, name);
+                names.insert(id.to_owned(), name);
             }
         }
     }
@@ -214,19 +234,16 @@ fn names(
 /// The fields that hold an id which has a name.
 const NAMED: [&str; 4] = ["todoId", "issueId", "sessionId", "runId"];
 
-/// Collects the ids in an event's data, down to this depth. Nothing else of it is parsed.
-fn collect(data: &str, depth: usize, ids: &mut Vec<(&'static str, String)>) {
-    let fields: BTreeMap<Cow<'_, str>, &RawValue> = serde_json::from_str(data).unwrap_or_default();
-    for (name, value) in fields {
-        let named = NAMED.iter().find(|field| **field == name);
-        match (named, serde_json::from_str(value.get())) {
-            (Some(field), Ok(id)) => ids.push((*field, id)),
-            (None, _) if depth > 0 && value.get().starts_with('{') => {
-                collect(value.get(), depth - 1, ids);
-            }
-            _ => {}
-        }
-    }
+/// The ids in an event's data, each with its field. The JSON is searched and not parsed, which is
+/// exact: inside of a string every quotation mark has a backslash before it.
+fn ids(data: &str) -> impl Iterator<Item = (&'static str, &str)> {
+    data.match_indices("Id\":\"").filter_map(|(at, found)| {
+        let (before, after) = (&data[..at + 2], &data[at + found.len()..]);
+        let is_field =
+            |field: &&&str| before.strip_suffix(**field).is_some_and(|rest| rest.ends_with('"'));
+        let field = NAMED.iter().find(is_field)?;
+        Some((*field, after.split('"').next()?))
+    })
 }
 
 fn name_of(
@@ -252,4 +269,21 @@ fn name_of(
             None => None,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_found_by_their_fields_and_not_in_texts() {
+        let data = serde_json::json!({
+            "todoId": "A", "note": { "sessionId": "B", "text": "\"todoId\":\"C\" and \\\"runId\":\"D" },
+            "issueId": null, "myrunId": "E", "listId": "F", "runId": "G",
+        });
+        let mut found: Vec<_> = ids(&data.to_string()).map(|(f, id)| format!("{f} {id}")).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["runId G", "sessionId B", "todoId A"]);
+        assert_eq!(ids(r#"{"todoId":"#).count(), 0);
+    }
 }

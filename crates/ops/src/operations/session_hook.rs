@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, count};
+use crate::input::{Maybe, count, up_to};
 use crate::operations::todo_write::{WrittenPriority, WrittenStatus};
 
 /// Report a hook of an agent host, and learn what the host is to do. `punch hook` calls it.
@@ -68,10 +68,10 @@ pub struct Input {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub max_todo_continuations: Option<i64>,
-    /// The host's own list, whole.
-    #[serde(default, deserialize_with = "count::<0, 1000, _, _>")]
+    /// The host's own list, whole; absent: it is not known, and nothing changes.
+    #[serde(default, deserialize_with = "up_to::<1000, _, _>")]
     #[schemars(length(max = 1000))]
-    pub todos: Vec<NativeTodo>,
+    pub todos: Option<Vec<NativeTodo>>,
 }
 
 /// An item of the host's own list.

@@ -19,7 +19,9 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Limit, page};
 use crate::views::IssueView;
-use crate::views::home::{self, FailedRow, HeldRow, OffTargetRow, RunningRow, WaitingRow};
+use crate::views::home::{
+    self, FailedRow, HeldRow, OffTargetRow, RunningRow, UngovernedRow, WaitingRow,
+};
 
 /// How many lists are shown.
 const LISTS_SHOWN: i64 = 10;
@@ -71,6 +73,9 @@ pub struct Output {
     /// Metrics of missions that miss their targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub off_target: Vec<OffTargetRow>,
+    /// Sessions in hosts whose hooks do not fire, the newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ungoverned: Vec<UngovernedRow>,
     /// The time of the last event.
     pub last_event_at: Option<Time>,
 }
@@ -117,6 +122,7 @@ impl Define for Status {
             failed: Vec::new(),
             held: Vec::new(),
             off_target: Vec::new(),
+            ungoverned: Vec::new(),
             last_event_at: None,
         };
         let Some(project) = call.project()? else {
@@ -152,6 +158,9 @@ impl Define for Status {
         if reaches_all && home::sees(call, Subject::Gate) {
             output.reviews = gate_list::reviews(call, project)?;
             output.held = home::held(call, project)?;
+        }
+        if reaches_all && home::sees(call, Subject::Session) {
+            output.ungoverned = home::ungoverned(call, project)?;
         }
         if reaches_all && home::sees(call, Subject::Issue) {
             let wanted = Wanted { open: true, ..Wanted::default() };

@@ -7,7 +7,7 @@ use punchlist_core::metric::{Figure, MetricKind, MetricStatus, status};
 use punchlist_core::mission::Standing;
 use punchlist_core::run::RunState;
 use punchlist_core::select::ordered;
-use punchlist_core::{IssueId, ProjectId, Run, Scope, Status, Time};
+use punchlist_core::{IssueId, ProjectId, Run, Scope, Session, Status, Time};
 use punchlist_store::Load;
 use punchlist_store::rows::gates::WantedGates;
 use punchlist_store::rows::lists::Lock;
@@ -151,6 +151,40 @@ pub(crate) fn off_target(
                 });
             }
         }
+    }
+    Ok(rows)
+}
+
+/// A session in a host whose hooks do not fire, so no stop of it is held.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UngovernedRow {
+    pub session_id: String,
+    pub title: String,
+    /// The host, if it is known.
+    pub host: Option<String>,
+    /// The issue it works on.
+    pub number: Option<i64>,
+    pub created_at: Time,
+}
+
+/// The ungoverned sessions, newest first.
+pub(crate) fn ungoverned(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+) -> Result<Vec<UngovernedRow>, Error> {
+    let mut rows = Vec::new();
+    for session in call.tx().sessions_without_hooks(project, SHOWN)? {
+        if !session.is_ungoverned(false) || call.reach_session(&session).is_err() {
+            continue;
+        }
+        let number = match session.bound_issue {
+            Some(id) => call.tx().issue_number(id)?,
+            None => None,
+        };
+        let (session_id, created_at) = (session.id.to_string(), session.created_at);
+        let Session { title, host, .. } = session;
+        rows.push(UngovernedRow { session_id, title, host, number, created_at });
     }
     Ok(rows)
 }

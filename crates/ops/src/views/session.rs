@@ -27,6 +27,9 @@ pub struct SessionView {
     pub host: Option<String>,
     /// The host's id for it.
     pub external_id: Option<String>,
+    /// Its host's hooks do not fire, so no stop of it is held.
+    #[serde(default)]
+    pub ungoverned: bool,
     pub started_by: String,
     pub created_at: Time,
     pub updated_at: Time,
@@ -53,6 +56,8 @@ impl SessionView {
         };
         let waits = session.state == SessionState::Active
             && !call.tx().gates(session.project_id, &open, 1)?.is_empty();
+        let ungoverned =
+            session.is_ungoverned(false) && call.tx().host_record(session.id)?.is_none();
         Ok(Self {
             id: session.id.to_string(),
             title: session.title,
@@ -62,6 +67,7 @@ impl SessionView {
             conversation_id: session.conversation_id.to_string(),
             host: session.host,
             external_id: session.external_id,
+            ungoverned,
             started_by: session.started_by,
             created_at: session.created_at,
             updated_at: session.updated_at,

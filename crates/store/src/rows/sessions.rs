@@ -108,6 +108,28 @@ impl Tx<'_> {
         )
     }
 
+    /// The newest active sessions that a host has named and for which no hook has fired.
+    pub fn sessions_without_hooks(
+        &mut self,
+        project: ProjectId,
+        limit: i64,
+    ) -> Result<Vec<Session>, Error> {
+        let project = project.to_string();
+        // The inner limit bounds the cost in a store with many sessions.
+        self.query(
+            sql!(concat!(
+                "SELECT ",
+                columns!(),
+                " FROM (SELECT * FROM sessions WHERE project_id = $1 AND state = 'active' \
+                 ORDER BY id DESC LIMIT 100) AS s WHERE external_id IS NOT NULL AND NOT EXISTS \
+                 (SELECT 1 FROM host_records AS r WHERE r.session_id = s.id) \
+                 ORDER BY id DESC LIMIT $2"
+            )),
+            &[(&project).into(), limit.into()],
+            read,
+        )
+    }
+
     /// The sessions that have worked on an issue, oldest first.
     pub fn sessions_of(&mut self, issue: IssueId) -> Result<Vec<Session>, Error> {
         let issue = issue.to_string();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use punchlist_core::host::Host;
 use serde_json::{Value, json};
 
+use super::claude::{self, Style};
 use super::edits::{Edit, Target};
 
 /// The text of the AGENTS.md block.
@@ -14,12 +15,8 @@ const AGENTS: &str = include_str!("../files/agents.md");
 const PLUGIN: &str = include_str!("../files/opencode.js");
 const PLUGIN_LINE: &str = "const PUNCH = [\"punch\"]";
 
-/// The skill of Claude Code and the command that binds a session.
-const SKILL: &str = include_str!("../files/skill.md");
-const BIND: &str = include_str!("../files/bind.md");
-
 /// Seconds a hook may take; ours answers within four.
-const SECONDS: i64 = 20;
+pub(super) const SECONDS: i64 = 20;
 
 /// Where and how to install.
 #[derive(Clone, Debug)]
@@ -32,6 +29,8 @@ pub(crate) struct Setup {
     /// The flags for a host that passes no variables to its servers: every value that a variable or
     /// the folder would have given.
     pub(crate) every_flag: Vec<String>,
+    /// How Claude Code is set up.
+    pub(crate) claude: Style,
 }
 
 impl Setup {
@@ -42,11 +41,11 @@ impl Setup {
         }
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    pub(super) fn at(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    fn words(&self, words: &[&str]) -> Vec<String> {
+    pub(super) fn words(&self, words: &[&str]) -> Vec<String> {
         self.flags.iter().cloned().chain(words.iter().map(|word| (*word).to_owned())).collect()
     }
 
@@ -60,7 +59,7 @@ impl Setup {
 /// The files of a host, with what we put into them.
 pub(crate) fn plan(host: Host, setup: &Setup) -> Vec<Target> {
     let mut targets = match host {
-        Host::Claude => claude(setup),
+        Host::Claude => claude::targets(setup, setup.claude),
         Host::Codex => codex(setup),
         Host::Opencode => opencode(setup),
         Host::Gemini => gemini(setup),
@@ -72,55 +71,17 @@ pub(crate) fn plan(host: Host, setup: &Setup) -> Vec<Target> {
     targets
 }
 
-/// The words that identify our own hooks.
-const fn ours(host: Host) -> [&'static str; 2] {
-    ["hook", host.name()]
+/// The files of another way to set up this host, which the plan replaces.
+pub(crate) fn replaced(host: Host, setup: &Setup) -> Vec<Target> {
+    match host {
+        Host::Claude => claude::replaced(setup),
+        _ => Vec::new(),
+    }
 }
 
-fn claude(setup: &Setup) -> Vec<Target> {
-    let events = [
-        ("SessionStart", "session-start", SECONDS),
-        ("UserPromptSubmit", "prompt", SECONDS),
-        ("Stop", "stop", SECONDS),
-        ("SubagentStart", "subagent-start", SECONDS),
-        ("SubagentStop", "subagent-stop", SECONDS),
-        ("StopFailure", "stop-failure", SECONDS),
-        ("SessionEnd", "session-end", 2),
-    ];
-    let hook = |event: &str, seconds: i64| {
-        let args = setup.words(&["hook", "claude", event]);
-        json!({ "type": "command", "command": setup.program, "args": args, "timeout": seconds })
-    };
-    let mut edits: Vec<Edit> = events
-        .iter()
-        .map(|(name, event, seconds)| Edit::Element {
-            path: vec!["hooks", name],
-            value: json!({ "hooks": [hook(event, *seconds)] }),
-            words: ours(Host::Claude),
-        })
-        .collect();
-    edits.push(Edit::Element {
-        path: vec!["hooks", "PostToolUse"],
-        value: json!({ "matcher": "TodoWrite", "hooks": [hook("todos", SECONDS)] }),
-        words: ours(Host::Claude),
-    });
-    let server = json!({
-        "command": setup.program,
-        "args": setup.words(&["mcp"]),
-        "alwaysLoad": true,
-    });
-    vec![
-        Target::new(setup.at(".claude/settings.json"), edits),
-        Target::new(
-            setup.at(".mcp.json"),
-            vec![Edit::Property { path: vec!["mcpServers", "punchlist"], value: server }],
-        ),
-        Target::new(
-            setup.at(".claude/skills/punchlist/SKILL.md"),
-            vec![Edit::Whole(SKILL.to_owned())],
-        ),
-        Target::new(setup.at(".claude/commands/punch-bind.md"), vec![Edit::Whole(BIND.to_owned())]),
-    ]
+/// The words that identify our own hooks.
+pub(super) const fn ours(host: Host) -> [&'static str; 2] {
+    ["hook", host.name()]
 }
 
 fn codex(setup: &Setup) -> Vec<Target> {
@@ -293,13 +254,9 @@ pub(crate) fn is_installed(host: Host, home: Option<&Path>, paths: &[PathBuf]) -
 }
 
 /// What to do next in a host: three lines.
-pub(crate) const fn next_steps(host: Host) -> [&'static str; 3] {
+pub(crate) const fn next_steps(host: Host, setup: &Setup) -> [&'static str; 3] {
     match host {
-        Host::Claude => [
-            "start claude in this folder and approve the MCP server punchlist",
-            "say: bind this session to issue 1 (or type /punch-bind 1)",
-            "run `punch doctor` to see that its hooks fire",
-        ],
+        Host::Claude => claude::next_steps(setup.claude),
         Host::Codex => [
             "start codex in this folder, trust the project, and approve the hooks with /hooks",
             "say: run `punch session bind 1`",

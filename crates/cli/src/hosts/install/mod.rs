@@ -3,12 +3,14 @@
 //! A plan is a list of files with their text before and after. Files keep their comments, order and
 //! formatting; one that does not parse is never touched.
 
+pub(crate) mod claude;
 mod edits;
 mod hosts;
 mod json;
 mod ledger;
 mod toml;
 
+pub(crate) use claude::Style;
 pub(crate) use edits::{Change, Fault};
-pub(crate) use hosts::{Setup, is_installed, next_steps, plan};
+pub(crate) use hosts::{Setup, is_installed, next_steps, plan, replaced};
 pub(crate) use ledger::{Ledger, apply};

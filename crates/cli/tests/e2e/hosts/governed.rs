@@ -18,6 +18,7 @@ fn newest_run(place: &Place) -> Value {
 }
 
 fn reasons(place: &Place) -> Vec<String> {
+    place.wait_for_log();
     let log = place.punch(["call", "event_list", r#"{"after":0,"limit":1000}"#, "--json"]).answer();
     let events = log["events"].as_array().unwrap().clone();
     let hooks = events.iter().filter(|event| event["type"] == "hook_answered");
@@ -294,5 +295,79 @@ fn a_native_list_is_mirrored_with_its_done_items_as_claims() {
         let stopped =
             answer(&hook(&place, "opencode", "stop", &json!({ "sessionId": "o1" })).run());
         assert!(stopped["text"].as_str().unwrap().contains("1 incomplete tasks"), "{stopped}");
+    });
+}
+
+/// Claude Code keeps its tasks in files. The whole list is read from there, several tasks may be in
+/// progress, and a task that was claimed stays when the host forgets it.
+#[test]
+fn the_task_files_of_claude_code_are_mirrored() {
+    each(|place| {
+        place.punch(["issue", "new", "Other", "--json"]).answer();
+        answer(&hook(&place, "claude", "session-start", &json!({ "session_id": "c1" })).run());
+        let folder = place.home().join(".claude/tasks/c1");
+        std::fs::create_dir_all(&folder).unwrap();
+        let write = |id: u32, subject: &str, status: &str| {
+            let task = json!({ "id": id.to_string(), "subject": subject, "description": "All of it",
+                "status": status, "blocks": [], "blockedBy": [] });
+            std::fs::write(folder.join(format!("{id}.json")), task.to_string()).unwrap();
+        };
+        let fire = || {
+            let payload = json!({ "session_id": "c1", "hook_event_name": "PostToolUse",
+                "tool_name": "TaskUpdate", "tool_input": { "taskId": "1", "status": "completed" } });
+            hook(&place, "claude", "todos", &payload).run()
+        };
+        let shown = || {
+            let list =
+                place.punch(["call", "todo_read", "{}", "--session", "c1", "--json"]).answer();
+            let todos = list["todos"].as_array().unwrap().clone();
+            let row = |todo: &Value| format!("{} {}", todo["content"], todo["status"]);
+            todos.iter().map(row).collect::<Vec<_>>().join(", ")
+        };
+        write(1, "Read", "completed");
+        write(2, "Write", "in_progress");
+        write(3, "Test", "in_progress");
+        assert_eq!(fire().exit, Some(0));
+        let three = r#""Read" "pending", "Write" "in_progress", "Test" "pending""#;
+        assert_eq!(shown(), three);
+        // The host clears what is done. The claim stays, and so does everything while a file is
+        // being written.
+        std::fs::remove_file(folder.join("1.json")).unwrap();
+        assert_eq!(fire().exit, Some(0));
+        assert_eq!(shown(), r#""Write" "in_progress", "Test" "pending", "Read" "pending""#);
+        std::fs::write(folder.join("3.json"), "{\"subject\":").unwrap();
+        assert_eq!(fire().exit, Some(0));
+        assert_eq!(shown(), r#""Write" "in_progress", "Test" "pending", "Read" "pending""#);
+        std::fs::remove_file(folder.join("3.json")).unwrap();
+        assert_eq!(fire().exit, Some(0));
+        assert_eq!(shown(), r#""Write" "in_progress", "Read" "pending", "Test" "cancelled""#);
+        let stopped = json!({ "session_id": "c1", "prompt_id": "p1" });
+        let stopped = answer(&hook(&place, "claude", "stop", &stopped).run());
+        let reason = stopped["reason"].as_str().unwrap();
+        assert!(reason.contains("1 incomplete tasks"), "the claimed one is not open: {reason}");
+    });
+}
+
+/// A session whose hooks do not fire is shown as such until one fires.
+#[test]
+fn home_shows_a_session_whose_hooks_do_not_fire() {
+    each(|place| {
+        place.punch(["issue", "new", "Refunds", "--json"]).answer();
+        let start = r#"{"title":"Codex session","host":"codex","externalId":"x1"}"#;
+        let own = place.punch(["call", "session_start", start, "--json"]).answer();
+        place.punch(["session", "bind", "1", "--session", "x1", "--json"]).answer();
+        let status = place.punch(["status", "--json"]).answer();
+        let expected = json!([{ "sessionId": own["session"]["id"], "title": "Codex session",
+            "host": "codex", "number": 1, "createdAt": own["session"]["createdAt"] }]);
+        assert_eq!(status["ungoverned"], expected);
+        let home = place.punch(["status"]).run().stdout;
+        assert!(home.contains("Not governed\n"), "{home}");
+        assert!(home.contains("Codex session on #1") && home.contains("punch doctor"), "{home}");
+        let shown = || place.punch(["session", "show", "x1", "--json"]).answer()["session"].clone();
+        assert_eq!(shown()["ungoverned"], true);
+        assert!(place.punch(["session", "show", "x1"]).run().stdout.contains("not governed"));
+        answer(&hook(&place, "codex", "prompt", &json!({ "session_id": "x1" })).run());
+        assert_eq!(shown()["ungoverned"], false);
+        assert!(place.punch(["status", "--json"]).answer().get("ungoverned").is_none());
     });
 }

@@ -62,6 +62,55 @@ fn every_host_is_set_up_once_and_removed_without_a_trace() {
     }
 }
 
+/// Claude Code is set up by its settings or by a plugin. The last choice stays, and nothing of the
+/// other one is left.
+#[test]
+fn claude_code_can_have_a_plugin_instead_of_settings() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    let before = files(&folder);
+    let run = |words: &[&str]| {
+        let ran = init(&place, &folder, &[&["--host", "claude"], words].concat()).run();
+        assert_eq!(ran.exit, Some(0), "{ran:?}");
+        let names = files(&folder).into_keys();
+        let names = names.map(|path| path.strip_prefix(&folder).unwrap().to_owned());
+        (names.map(|path| path.display().to_string()).collect::<Vec<_>>(), ran.stdout)
+    };
+    let in_settings = [
+        ".claude/commands/punch-bind.md",
+        ".claude/settings.json",
+        ".claude/skills/punchlist/SKILL.md",
+        ".mcp.json",
+        "AGENTS.md",
+    ];
+    let in_plugin = [
+        ".claude/skills/punchlist/.claude-plugin/plugin.json",
+        ".claude/skills/punchlist/.mcp.json",
+        ".claude/skills/punchlist/SKILL.md",
+        ".claude/skills/punchlist/commands/bind.md",
+        ".claude/skills/punchlist/hooks/hooks.json",
+        "AGENTS.md",
+    ];
+    assert_eq!(run(&[]).0, in_settings);
+    let (names, said) = run(&["--plugin"]);
+    assert_eq!(names, in_plugin);
+    assert!(said.contains("/punchlist:bind 1"), "{said}");
+    let plugin = files(&folder);
+    // Without a word it stays as it is.
+    assert!(run(&[]).1.starts_with("Everything is in place.\n"));
+    assert_eq!(files(&folder), plugin);
+    let doctor = place.punch(["doctor", "--json"]).at(&folder).answer();
+    let claude = &doctor["hosts"][0];
+    let standing = (&claude["host"], &claude["configured"], &claude["trusted"]);
+    assert_eq!(standing, (&json!("claude"), &json!(true), &json!(false)), "{claude}");
+    assert_eq!(run(&["--settings"]).0, in_settings);
+    run(&["--plugin"]);
+    run(&["--remove"]);
+    assert_eq!(files(&folder), before);
+    let both = init(&place, &folder, &["--plugin", "--settings"]).run();
+    assert_eq!(both.exit, Some(2), "{both:?}");
+}
+
 /// Existing files keep their comments and their order, and are identical after `--remove`.
 #[test]
 fn files_of_others_keep_their_comments_and_come_back_byte_for_byte() {
