@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use punchlist_ops::Error;
 use punchlist_ops::operations::mission_list;
 use punchlist_ops::operations::status::{self, Status};
-use punchlist_ops::views::home::{FailedRow, HeldRow, OffTargetRow, RunningRow};
+use punchlist_ops::views::home::{FailedRow, HeldRow, OffTargetRow, RunningRow, UngovernedRow};
 
 use super::frame::{Section, Shown};
 use super::gates::{self, Waiting};
@@ -63,6 +63,7 @@ struct Now {
     failed: Vec<(String, FailedRow)>,
     held: Vec<(String, HeldRow)>,
     off_target: Vec<(String, OffTargetRow)>,
+    ungoverned: Vec<(String, UngovernedRow)>,
     missions: Vec<(String, mission_list::Row)>,
 }
 
@@ -77,6 +78,8 @@ fn now(visit: &Visit, projects: &[&str]) -> Result<Now, Error> {
         now.running.extend(status.running.into_iter().map(of));
         now.failed.extend(status.failed.into_iter().map(|row| ((*project).to_owned(), row)));
         now.held.extend(status.held.into_iter().map(|row| ((*project).to_owned(), row)));
+        let ungoverned = status.ungoverned.into_iter();
+        now.ungoverned.extend(ungoverned.map(|row| ((*project).to_owned(), row)));
         let off_target = status.off_target.into_iter();
         now.off_target.extend(off_target.map(|row| ((*project).to_owned(), row)));
         now.missions.extend(status.missions.into_iter().map(|row| ((*project).to_owned(), row)));
@@ -175,7 +178,7 @@ fn running(visit: &Visit, now: &Now) -> Markup {
 }
 
 fn attention(visit: &Visit, now: &Now) -> Markup {
-    let count = now.failed.len() + now.held.len() + now.off_target.len();
+    let count = now.failed.len() + now.held.len() + now.off_target.len() + now.ungoverned.len();
     html! {
         @if count > 0 {
             details.rail-part id="attention" {
@@ -183,6 +186,7 @@ fn attention(visit: &Visit, now: &Now) -> Markup {
                     span.beside { (count) }
                 }))
                 @for (project, row) in &now.held { (held(visit, project, row)) }
+                @for (project, row) in &now.ungoverned { (ungoverned(visit, project, row)) }
                 @for (project, row) in &now.off_target { (off_target(visit, project, row)) }
                 @for (project, row) in &now.failed {
                     article.rail-row id=(format!("failed-{}", row.id)) {
@@ -216,6 +220,24 @@ fn held(visit: &Visit, project: &str, row: &HeldRow) -> Markup {
             }
             p.rail-title { a href=(words::address(project, &to)) { (row.title) } }
             p.hint { (row.hold.reason) }
+        }
+    }
+}
+
+/// A session that punchlist cannot continue or stop.
+pub(crate) fn ungoverned(visit: &Visit, project: &str, row: &UngovernedRow) -> Markup {
+    let to = format!("/sessions/{}", words::encoded(&row.session_id));
+    html! {
+        article.rail-row id=(format!("ungoverned-{}", row.session_id)) {
+            p.rail-head {
+                (marks::warning()) span.amber { "Not governed" }
+                span.when { (words::since(row.created_at, visit.now())) }
+            }
+            p.rail-title { a href=(words::address(project, &to)) { (row.title) } }
+            p.hint {
+                "The hooks of " (row.host.as_deref().unwrap_or("its host")) " do not fire, so it may stop early. "
+                code { "punch doctor" } " says why."
+            }
         }
     }
 }

@@ -51,6 +51,27 @@ for (const way of WAYS) {
     visitor.assertClean();
   });
 
+  test(`a session of a host whose hooks do not fire is marked, ${shown(way)}`, async (t) => {
+    const world = await startWorld(t);
+    const { session } = await world.agent('session_start', { title: 'Fix the log in', host: 'claude', externalId: 'abc' });
+    const visitor = await world.visitor(way);
+    await visitor.unfoldRail();
+    await visitor.sees('Not governed', visitor.page.locator('#attention'));
+    await visitor.open(world.path('/agents'));
+    await visitor.sees('The hooks of claude do not fire, so it may stop early.');
+    assert.equal(await visitor.overflow(), 0);
+    if (way.js) assert.deepEqual(await visitor.axe(), []);
+    await visitor.page.getByRole('link', { name: 'Fix the log in' }).click();
+    await visitor.sees('Not governed.');
+    if (way.js) assert.deepEqual(await visitor.axe(), []);
+    await world.agent('session_hook', { host: 'claude', event: 'prompt', externalId: 'abc' }, { session: session.id });
+    if (!way.js) await visitor.page.reload();
+    await eventually(() => visitor.page.getByText('Not governed').count(), 0);
+    await visitor.open('/');
+    assert.equal(await visitor.page.locator('#attention').count(), 0);
+    visitor.assertClean();
+  });
+
   test(`sections of the rail are ${way.width < 720 ? 'folded' : 'open'} ${shown(way)}`, async (t) => {
     const world = await startWorld(t);
     const { number } = await issueInSession(world, { title: 'Images', criteria: ['Moved'] });
