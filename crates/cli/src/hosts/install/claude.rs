@@ -7,14 +7,13 @@ use punchlist_core::host::Host;
 use serde_json::{Map, Value, json};
 
 use super::edits::{Edit, Target};
-use super::hosts::{SECONDS, Setup, ours};
+use super::hosts::{BIND, SECONDS, Setup, ours};
 
-/// The skill, and the command that binds a session.
+/// The skill.
 const SKILL: &str = include_str!("../files/skill.md");
-const BIND: &str = include_str!("../files/bind.md");
 
 /// The folder of the plugin. A folder of skills that has a manifest is a plugin.
-pub(crate) const PLUGIN: &str = ".claude/skills/punchlist";
+const PLUGIN: &str = ".claude/skills/punchlist";
 const SKILL_FILE: &str = ".claude/skills/punchlist/SKILL.md";
 pub(crate) const MANIFEST: &str = ".claude/skills/punchlist/.claude-plugin/plugin.json";
 
@@ -103,8 +102,8 @@ fn settings(setup: &Setup) -> Vec<Target> {
     vec![
         Target::new(setup.at(".claude/settings.json"), edits.collect()),
         Target::new(setup.at(".mcp.json"), vec![entry]),
-        Target::new(setup.at(SKILL_FILE), vec![Edit::Whole(SKILL.to_owned())]),
-        Target::new(setup.at(".claude/commands/punch-bind.md"), vec![Edit::Whole(BIND.to_owned())]),
+        setup.whole(SKILL_FILE, SKILL),
+        setup.whole(".claude/commands/punch-bind.md", BIND),
     ]
 }
 
@@ -118,14 +117,13 @@ fn plugin(setup: &Setup) -> Vec<Target> {
     });
     let hooks: Map<String, Value> =
         hooks(setup).into_iter().map(|(name, value)| (name.to_owned(), json!([value]))).collect();
-    let folder = setup.at(PLUGIN);
-    let file = |path: &str, text: String| Target::new(folder.join(path), vec![Edit::Whole(text)]);
-    let json = |value: Value| format!("{value:#}\n");
+    let json = |path: &str, value: Value| setup.whole(path, &format!("{value:#}\n"));
+    let servers = json!({ "mcpServers": { "punchlist": server(setup) } });
     vec![
-        Target::new(setup.at(MANIFEST), vec![Edit::Whole(json(manifest))]),
-        file("hooks/hooks.json", json(json!({ "hooks": hooks }))),
-        file(".mcp.json", json(json!({ "mcpServers": { "punchlist": server(setup) } }))),
-        Target::new(setup.at(SKILL_FILE), vec![Edit::Whole(SKILL.to_owned())]),
-        file("commands/bind.md", BIND.to_owned()),
+        json(MANIFEST, manifest),
+        json(&format!("{PLUGIN}/hooks/hooks.json"), json!({ "hooks": hooks })),
+        json(&format!("{PLUGIN}/.mcp.json"), servers),
+        setup.whole(SKILL_FILE, SKILL),
+        setup.whole(&format!("{PLUGIN}/commands/bind.md"), BIND),
     ]
 }

@@ -15,6 +15,11 @@ const AGENTS: &str = include_str!("../files/agents.md");
 const PLUGIN: &str = include_str!("../files/opencode.js");
 const PLUGIN_LINE: &str = "const PUNCH = [\"punch\"]";
 
+/// The command that binds a session: with an argument, as TOML, and for hosts that pass none.
+pub(super) const BIND: &str = include_str!("../files/bind.md");
+const BIND_TOML: &str = include_str!("../files/bind.toml");
+const BIND_PLAIN: &str = include_str!("../files/bind-plain.md");
+
 /// Seconds a hook may take; ours answers within four.
 pub(super) const SECONDS: i64 = 20;
 
@@ -43,6 +48,11 @@ impl Setup {
 
     pub(super) fn at(&self, path: &str) -> PathBuf {
         self.folder.join(path)
+    }
+
+    /// A file that is wholly ours.
+    pub(super) fn whole(&self, path: &str, text: &str) -> Target {
+        Target::new(self.at(path), vec![Edit::Whole(text.to_owned())])
     }
 
     pub(super) fn words(&self, words: &[&str]) -> Vec<String> {
@@ -133,6 +143,7 @@ fn opencode(setup: &Setup) -> Vec<Target> {
     vec![
         Target::new(config, vec![Edit::Property { path: vec!["mcp", "punchlist"], value: server }]),
         Target::new(setup.at(".opencode/plugins/punchlist.js"), vec![Edit::Whole(plugin)]),
+        setup.whole(".opencode/commands/punch-bind.md", BIND),
     ]
 }
 
@@ -156,7 +167,10 @@ fn gemini(setup: &Setup) -> Vec<Target> {
         .collect();
     let server = json!({ "command": setup.program, "args": setup.words(&["mcp"]) });
     edits.push(Edit::Property { path: vec!["mcpServers", "punchlist"], value: server });
-    vec![Target::new(setup.at(".gemini/settings.json"), edits)]
+    vec![
+        Target::new(setup.at(".gemini/settings.json"), edits),
+        setup.whole(".gemini/commands/punch-bind.toml", BIND_TOML),
+    ]
 }
 
 fn cursor(setup: &Setup) -> Vec<Target> {
@@ -179,6 +193,7 @@ fn cursor(setup: &Setup) -> Vec<Target> {
             setup.at(".cursor/mcp.json"),
             vec![Edit::Property { path: vec!["mcpServers", "punchlist"], value: server }],
         ),
+        setup.whole(".cursor/commands/punch-bind.md", BIND_PLAIN),
     ]
 }
 
@@ -210,6 +225,7 @@ fn copilot(setup: &Setup) -> Vec<Target> {
             setup.at(".vscode/mcp.json"),
             vec![Edit::Property { path: vec!["servers", "punchlist"], value: server }],
         ),
+        setup.whole(".github/prompts/punch-bind.prompt.md", BIND_PLAIN),
     ]
 }
 
@@ -264,22 +280,22 @@ pub(crate) const fn next_steps(host: Host, setup: &Setup) -> [&'static str; 3] {
         ],
         Host::Opencode => [
             "start opencode in this folder; it loads the plugin by itself",
-            "say: run `punch session bind 1`",
+            "type /punch-bind 1 (or say: run `punch session bind 1`)",
             "run `punch doctor` to see that its hooks fire",
         ],
         Host::Gemini => [
             "start gemini in this folder, trust it, and allow the MCP server punchlist",
-            "say: run `punch session bind 1`",
+            "type /punch-bind 1 (or say: run `punch session bind 1`)",
             "run `punch doctor` to see that its hooks fire",
         ],
         Host::Cursor => [
             "open this folder in Cursor and enable the MCP server punchlist in its settings",
-            "say: run `punch session bind 1`",
+            "type /punch-bind 1 (or say: run `punch session bind 1`)",
             "run `punch doctor`: cloud agents do not run stop hooks",
         ],
         Host::Copilot => [
             "start copilot in this folder and trust it; VS Code reads the same hooks",
-            "say: run `punch session bind 1`",
+            "say: run `punch session bind 1` (in VS Code, type /punch-bind 1)",
             "run `punch doctor` to see that its hooks fire",
         ],
         Host::Goose => [

@@ -17,7 +17,7 @@ use super::Change;
 const ENTRY_MAX: usize = 16 << 20;
 
 /// Folders of hosts that are made for our files, besides those whose name begins with a dot.
-const FOLDERS: [&str; 5] = ["plugins", "hooks", "punchlist", "skills", "commands"];
+const FOLDERS: [&str; 6] = ["plugins", "hooks", "punchlist", "skills", "commands", "prompts"];
 
 /// The entries of one user.
 #[derive(Debug)]
