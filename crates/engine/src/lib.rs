@@ -2,9 +2,11 @@
 //!
 //! The engine takes work from the outbox by lease, does it outside any transaction, and reports
 //! back through an operation. It has the pump, the collectors of metrics, the scheduler, the models
-//! and the agents. It has no HTTP server and no rule: the core has decided what an effect means.
+//! and the agents; and it reads with git what commits changed. It has no HTTP server and no rule: the
+//! core has decided what an effect means.
 
 pub mod agent;
+pub mod change;
 pub mod collect;
 pub mod collector;
 pub mod done;

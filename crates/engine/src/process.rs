@@ -84,6 +84,8 @@ pub(crate) struct Program<'a> {
     pub(crate) directory: Option<&'a Path>,
     /// The variables of our environment that it gets, besides PATH.
     pub(crate) environment: &'a [&'a str],
+    /// Further variables, with their values.
+    pub(crate) fixed: &'a [(&'a str, &'a str)],
 }
 
 impl Program<'_> {
@@ -97,6 +99,7 @@ impl Program<'_> {
         for name in ["PATH"].iter().chain(self.environment) {
             command.envs(std::env::var_os(name).map(|value| (*name, value)));
         }
+        command.envs(self.fixed.iter().copied());
         if let Some(folder) = self.directory {
             if !folder.is_dir() {
                 let folder = folder.display();

@@ -1,5 +1,7 @@
 //! Which project a folder belongs to: decided by its repository or folder, not by its name alone.
+//! And back: the folders where the commits of a project may be.
 
+use punchlist_core::SessionId;
 use punchlist_store::Target;
 
 use crate::envelope::Place;
@@ -34,5 +36,31 @@ impl Ops {
             .find(is_free)
             .cloned()
             .unwrap_or_else(|| format!("{first}.{}", known.len())))
+    }
+
+    /// The folders where the commits of a project may be, as its callers named them: those of these
+    /// sessions, then its own. They need not be on this machine.
+    pub fn folders(&self, project: &str, sessions: &[String]) -> Result<Vec<String>, Error> {
+        if self.remote().is_some() {
+            return Ok(Vec::new());
+        }
+        let sessions: Vec<SessionId> =
+            sessions.iter().filter_map(|id| SessionId::parse(id)).collect();
+        let (found, places) = self.store()?.read(move |tx| {
+            let mut found = Vec::new();
+            for id in &sessions {
+                found.extend(tx.session_by_id(*id)?.and_then(|session| session.directory));
+            }
+            Ok::<_, punchlist_store::Error>((found, tx.places()?))
+        })?;
+        let own = places.into_iter().find(|(name, _)| name == project).and_then(|(_, place)| place);
+        let own = own.and_then(|text| serde_json::from_str::<Place>(&text).ok());
+        let mut folders: Vec<String> = Vec::new();
+        for folder in found.into_iter().chain(own.map(|place| place.folder)) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        Ok(folders)
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn run(
     directory: Option<&Path>,
     patience: &Patience<'_>,
 ) -> Result<String, Fault> {
-    let program = Program { words, directory, environment: &ENVIRONMENT };
+    let program = Program { words, directory, environment: &ENVIRONMENT, fixed: &[] };
     let ran = program.run(None, OUTPUT_MAX, Flood::Ends, patience)?;
     if !ran.status.success() {
         return Err(Fault::Failed(ran.ending()));

@@ -231,6 +231,7 @@ impl Client {
             words: &self.server.command,
             directory: Some(&self.folder),
             environment: &environment,
+            fixed: &[],
         };
         let group = program.start(Stdio::piped())?;
         let (asks, asked) = unbounded_channel();

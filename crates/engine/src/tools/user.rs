@@ -44,7 +44,7 @@ impl Prepared {
         let named = self.tool.env.iter().map(String::as_str);
         let environment: Vec<&str> = ENVIRONMENT.into_iter().chain(named).collect();
         let (words, directory) = (self.tool.command.as_slice(), Some(self.folder.as_path()));
-        let program = Program { words, directory, environment: &environment };
+        let program = Program { words, directory, environment: &environment, fixed: &[] };
         let is_stopped = || cancel.is_cancelled();
         let timeout = Duration::from_secs(self.tool.timeout.as_seconds());
         let patience = Patience::new(timeout, &is_stopped);

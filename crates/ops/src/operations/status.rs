@@ -19,7 +19,9 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Limit, page};
 use crate::views::IssueView;
-use crate::views::home::{self, FailedRow, HeldRow, RunningRow, UngovernedRow, WaitingRow};
+use crate::views::home::{
+    self, FailedRow, HeldRow, OffTargetRow, RunningRow, UngovernedRow, WaitingRow,
+};
 
 /// How many lists are shown.
 const LISTS_SHOWN: i64 = 10;
@@ -68,6 +70,9 @@ pub struct Output {
     /// Open items that are on hold, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldRow>,
+    /// Metrics of missions that miss their targets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub off_target: Vec<OffTargetRow>,
     /// Sessions in hosts whose hooks do not fire, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ungoverned: Vec<UngovernedRow>,
@@ -116,6 +121,7 @@ impl Define for Status {
             missions: Vec::new(),
             failed: Vec::new(),
             held: Vec::new(),
+            off_target: Vec::new(),
             ungoverned: Vec::new(),
             last_event_at: None,
         };
@@ -146,6 +152,7 @@ impl Define for Status {
         }
         if may_ever(output.role, ListKind::Pillar, Action::View) {
             output.missions = mission_list::missions(call, project)?;
+            output.off_target = home::off_target(call, project, &output.missions)?;
         }
         let reaches_all = call.reach_project().is_ok();
         if reaches_all && home::sees(call, Subject::Gate) {

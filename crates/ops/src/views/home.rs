@@ -3,6 +3,8 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::driver::StopReason;
 use punchlist_core::gate::{GateKind, GateState, Purpose};
+use punchlist_core::metric::{Figure, MetricKind, MetricStatus, status};
+use punchlist_core::mission::Standing;
 use punchlist_core::run::RunState;
 use punchlist_core::select::ordered;
 use punchlist_core::{IssueId, ProjectId, Run, Scope, Session, Status, Time};
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
+use crate::operations::mission_list;
 use crate::views::todo::HoldView;
 
 /// How many of each kind are shown.
@@ -22,6 +25,9 @@ const SHOWN: i64 = 10;
 
 /// How many ended runs are searched for failures.
 const RUNS_LOOKED_AT: i64 = 30;
+
+/// How many metrics are compared with their targets.
+const METRICS_LOOKED_AT: usize = 50;
 
 /// How many days a failure is shown.
 const FAILURE_DAYS: i64 = 7;
@@ -86,6 +92,65 @@ pub(crate) fn held(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<He
         };
         let hold = HoldView::from(&item.hold);
         rows.push(HeldRow { todo_id: item.id.to_string(), title: item.title, hold, number });
+    }
+    Ok(rows)
+}
+
+/// A metric that misses its target.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OffTargetRow {
+    pub mission: String,
+    pub mission_name: String,
+    pub pillar: String,
+    pub pillar_name: String,
+    pub metric: String,
+    pub name: String,
+    pub kind: MetricKind,
+    pub current: Figure,
+    pub unit: Option<String>,
+    /// When it was read.
+    pub at: Time,
+}
+
+/// The metrics of active missions whose newest reading misses the target.
+pub(crate) fn off_target(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+    missions: &[mission_list::Row],
+) -> Result<Vec<OffTargetRow>, Error> {
+    let (mut rows, mut left) = (Vec::new(), METRICS_LOOKED_AT);
+    for row in missions.iter().filter(|row| row.status == Standing::Active) {
+        let Some(mission) = call.tx().mission(project, &row.slug, Lock::No)? else { continue };
+        for pillar in mission.pillars.iter().filter(|one| one.status == Standing::Active) {
+            let scope = Scope::Pillar { mission: row.slug.clone(), pillar: pillar.slug.clone() };
+            if call.reach_scope(&scope).is_err() {
+                continue;
+            }
+            for metric in pillar.metrics.iter().filter(|metric| metric.archived_at.is_none()) {
+                if left == 0 {
+                    return Ok(rows);
+                }
+                left -= 1;
+                let newest = call.tx().readings(metric.id, 1)?.pop();
+                let status = status(metric.target.as_ref(), newest.as_ref().map(|one| one.value));
+                let Some(newest) = newest.filter(|_| status == MetricStatus::OffTarget) else {
+                    continue;
+                };
+                rows.push(OffTargetRow {
+                    mission: row.slug.clone(),
+                    mission_name: row.name.clone(),
+                    pillar: pillar.slug.clone(),
+                    pillar_name: pillar.name.clone(),
+                    metric: metric.slug.clone(),
+                    name: metric.name.clone(),
+                    kind: metric.kind,
+                    current: newest.value,
+                    unit: metric.unit.clone(),
+                    at: newest.at,
+                });
+            }
+        }
     }
     Ok(rows)
 }

@@ -4,6 +4,7 @@
 
 mod attack;
 mod attack_http;
+mod attention;
 mod cursors;
 mod delegations;
 mod every_operation;

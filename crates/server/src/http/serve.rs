@@ -28,6 +28,7 @@ use super::metrics::Metrics;
 use super::state::{Fixtures, State, router};
 use super::tls::{Tls, TlsFiles};
 use crate::mcp::fixtures;
+use crate::pages::{Changes, Days};
 
 /// How long running requests may take after the server was asked to stop.
 const GRACE: Duration = Duration::from_secs(10);
@@ -126,6 +127,8 @@ impl Server {
             limiter: Arc::new(Limiter::new(settings.limits)),
             metrics: Metrics::default(),
             hub,
+            changes: Changes::default(),
+            days: Days::default(),
             fixtures: settings.fixtures.then(|| Fixtures(fixtures::service())),
             stopping,
         });

@@ -34,6 +34,10 @@ pub(crate) struct State {
     pub(crate) limiter: Arc<Limiter>,
     pub(crate) metrics: Metrics,
     pub(crate) hub: Arc<Hub>,
+    /// The changes that pages have shown.
+    pub(crate) changes: pages::Changes,
+    /// What happened in the last day, as pages count it.
+    pub(crate) days: pages::Days,
     /// The fixtures of the conformance suite; only in the hidden mode.
     pub(crate) fixtures: Option<Fixtures>,
     /// True once the server is stopping.

@@ -16,7 +16,7 @@ use punchlist_ops::operations::run_list::{self, RunList};
 use punchlist_ops::operations::status::{self, Status};
 use punchlist_ops::views::DelegationView;
 use punchlist_ops::views::agent::{AgentView, LeasedView};
-use punchlist_ops::views::home::{FailedKind, FailedRow};
+use punchlist_ops::views::home::{FailedKind, FailedRow, UngovernedRow};
 use punchlist_ops::views::run::RunView;
 
 use super::asking::maybe;
@@ -24,7 +24,7 @@ use super::forms::{Done, Form, unknown};
 use super::frame::{self, Head, Section, Shown};
 use super::marks::{self, Shape, State};
 use super::visit::Visit;
-use super::{parts, words};
+use super::{home, parts, words};
 
 /// How many of each kind are shown.
 pub(crate) const SHOWN: usize = 100;
@@ -127,7 +127,8 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     let listed = visit.run::<AgentList>(agent_list::Input {})?;
     let mut open = runs(visit, RunState::Running)?;
     open.extend(runs(visit, RunState::Waiting)?);
-    let failed = visit.run::<Status>(status::Input {})?.failed;
+    let status = visit.run::<Status>(status::Input {})?;
+    let failed = status.failed;
     let mut handed = delegations(visit, DelegationState::Running)?;
     handed.extend(delegations(visit, DelegationState::Queued)?);
     let mut known: BTreeMap<&str, Known<'_>> = BTreeMap::new();
@@ -161,7 +162,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
             actions: None,
         }))
         div.main-col {
-            @if known.is_empty() && handed.is_empty() {
+            @if known.is_empty() && handed.is_empty() && status.ungoverned.is_empty() {
                 (parts::empty(
                     "No agents yet",
                     "An agent appears when it takes work, or when you run one.",
@@ -169,6 +170,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                 ))
             }
             (table(visit, "trouble", "Failed or silent", &trouble))
+            (without_hooks(visit, &status.ungoverned))
             (table(visit, "busy", "Busy", &busy))
             (resting(visit, &idle))
             (delegated(visit, &handed))
@@ -198,6 +200,20 @@ fn headline(trouble: usize, busy: usize, idle: usize) -> String {
         words.push(format!("{idle} idle"));
     }
     if words.is_empty() { String::new() } else { format!("{}.", words.join(", ")) }
+}
+
+/// Sessions of hosts whose hooks do not fire.
+fn without_hooks(visit: &Visit, rows: &[UngovernedRow]) -> Markup {
+    html! {
+        @if !rows.is_empty() {
+            section aria-labelledby="ungoverned-title" {
+                (parts::section_head("ungoverned-title", "Not governed", &html! {
+                    span.beside { (rows.len()) }
+                }, &html! {}))
+                div.card.padded { @for row in rows { (home::ungoverned(visit, visit.project(), row)) } }
+            }
+        }
+    }
 }
 
 fn table(visit: &Visit, id: &str, name: &str, rows: &[(&str, &Known<'_>)]) -> Markup {

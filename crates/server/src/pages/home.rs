@@ -4,12 +4,13 @@ use maud::{Markup, html};
 use punchlist_ops::Error;
 use punchlist_ops::operations::mission_list;
 use punchlist_ops::operations::status::{self, Status};
-use punchlist_ops::views::home::{FailedRow, HeldRow, RunningRow};
+use punchlist_ops::views::home::{FailedRow, HeldRow, OffTargetRow, RunningRow, UngovernedRow};
 
 use super::frame::{Section, Shown};
 use super::gates::{self, Waiting};
+use super::mission::figure;
 use super::visit::Visit;
-use super::{marks, parts, words};
+use super::{marks, parts, since, words};
 
 /// `/`: all projects.
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
@@ -61,6 +62,8 @@ struct Now {
     running: Vec<(String, RunningRow)>,
     failed: Vec<(String, FailedRow)>,
     held: Vec<(String, HeldRow)>,
+    off_target: Vec<(String, OffTargetRow)>,
+    ungoverned: Vec<(String, UngovernedRow)>,
     missions: Vec<(String, mission_list::Row)>,
 }
 
@@ -75,6 +78,10 @@ fn now(visit: &Visit, projects: &[&str]) -> Result<Now, Error> {
         now.running.extend(status.running.into_iter().map(of));
         now.failed.extend(status.failed.into_iter().map(|row| ((*project).to_owned(), row)));
         now.held.extend(status.held.into_iter().map(|row| ((*project).to_owned(), row)));
+        let ungoverned = status.ungoverned.into_iter();
+        now.ungoverned.extend(ungoverned.map(|row| ((*project).to_owned(), row)));
+        let off_target = status.off_target.into_iter();
+        now.off_target.extend(off_target.map(|row| ((*project).to_owned(), row)));
         now.missions.extend(status.missions.into_iter().map(|row| ((*project).to_owned(), row)));
     }
     Ok(now)
@@ -94,6 +101,8 @@ fn page(visit: &Visit, projects: &[&str]) -> Result<Markup, Error> {
     let waiting = gates::waiting(visit, projects)?;
     let now = now(visit, projects)?;
     let count = waiting.total();
+    let recent: Vec<&str> = projects.iter().rev().take(PROJECTS_MAX).copied().collect();
+    let since = since::draw(visit, &recent)?;
     Ok(html! {
         header.page-head {
             h1 id="top" tabindex="-1" { (title(count)) }
@@ -104,6 +113,7 @@ fn page(visit: &Visit, projects: &[&str]) -> Result<Markup, Error> {
             aside.rail aria-label="Now" {
                 (running(visit, &now))
                 (attention(visit, &now))
+                (since)
                 @if visit.is_of_project() { (missions(&now)) }
             }
         }
@@ -135,10 +145,10 @@ fn headline(visit: &Visit, waiting: &Waiting, running: usize) -> Markup {
 fn running(visit: &Visit, now: &Now) -> Markup {
     let rows = &now.running;
     html! {
-        section.rail-part id="running" {
-            (parts::section_head("running-title", "Running now", &html! {
+        details.rail-part id="running" {
+            (parts::rail_head("running-title", "Running now", &html! {
                 span.beside { (words::count(i64::try_from(rows.len()).unwrap_or(0), "agent", "agents")) }
-            }, &html! {}))
+            }))
             @if rows.is_empty() { p.hint { "No agent is working." } }
             @for (project, run) in rows {
                 article.rail-row id=(format!("run-{}", run.id)) {
@@ -168,14 +178,16 @@ fn running(visit: &Visit, now: &Now) -> Markup {
 }
 
 fn attention(visit: &Visit, now: &Now) -> Markup {
-    let count = now.failed.len() + now.held.len();
+    let count = now.failed.len() + now.held.len() + now.off_target.len() + now.ungoverned.len();
     html! {
         @if count > 0 {
-            section.rail-part id="attention" {
-                (parts::section_head("attention-title", "Needs attention", &html! {
+            details.rail-part id="attention" {
+                (parts::rail_head("attention-title", "Needs attention", &html! {
                     span.beside { (count) }
-                }, &html! {}))
+                }))
                 @for (project, row) in &now.held { (held(visit, project, row)) }
+                @for (project, row) in &now.ungoverned { (ungoverned(visit, project, row)) }
+                @for (project, row) in &now.off_target { (off_target(visit, project, row)) }
                 @for (project, row) in &now.failed {
                     article.rail-row id=(format!("failed-{}", row.id)) {
                         p.rail-head {
@@ -212,11 +224,46 @@ fn held(visit: &Visit, project: &str, row: &HeldRow) -> Markup {
     }
 }
 
+/// A session that punchlist cannot continue or stop.
+pub(crate) fn ungoverned(visit: &Visit, project: &str, row: &UngovernedRow) -> Markup {
+    let to = format!("/sessions/{}", words::encoded(&row.session_id));
+    html! {
+        article.rail-row id=(format!("ungoverned-{}", row.session_id)) {
+            p.rail-head {
+                (marks::warning()) span.amber { "Not governed" }
+                span.when { (words::since(row.created_at, visit.now())) }
+            }
+            p.rail-title { a href=(words::address(project, &to)) { (row.title) } }
+            p.hint {
+                "The hooks of " (row.host.as_deref().unwrap_or("its host")) " do not fire, so it may stop early. "
+                code { "punch doctor" } " says why."
+            }
+        }
+    }
+}
+
+fn off_target(visit: &Visit, project: &str, row: &OffTargetRow) -> Markup {
+    let to = format!("/missions/{}#pillar-{}", words::encoded(&row.mission), row.pillar);
+    html! {
+        article.rail-row id=(format!("off-{}-{}-{}", row.mission, row.pillar, row.metric)) {
+            p.rail-head {
+                (marks::off_target()) span.red { "Off target" }
+                span.when { (words::ago(row.at, visit.now())) }
+            }
+            p.rail-title { a href=(words::address(project, &to)) { (row.name) } }
+            p.hint {
+                (figure(row.kind, row.unit.as_deref(), row.current.get())) " · "
+                (row.mission_name) " / " (row.pillar_name)
+            }
+        }
+    }
+}
+
 fn missions(now: &Now) -> Markup {
     let to = |slug: &str| format!("/missions/{}", words::encoded(slug));
     html! {
-        section.rail-part id="missions" {
-            (parts::section_head("missions-title", "Missions", &html! {}, &html! {}))
+        details.rail-part id="missions" {
+            (parts::rail_head("missions-title", "Missions", &html! {}))
             @if now.missions.is_empty() { p.hint { "No missions." } }
             @for (project, row) in &now.missions {
                 article.rail-row id=(format!("mission-{}", row.slug)) {

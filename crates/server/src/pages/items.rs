@@ -86,10 +86,10 @@ pub(crate) fn steps(visit: &Visit, steps: &[Step]) -> Markup {
         false => 0,
     };
     html! {
-        section.rail-part id="steps" {
-            (parts::section_head("steps-title", "Steps", &html! {
+        details.rail-part id="steps" {
+            (parts::rail_head("steps-title", "Steps", &html! {
                 @if !steps.is_empty() { span.beside { (closed) " of " (steps.len()) " closed" } }
-            }, &html! {}))
+            }))
             @if steps.is_empty() { p.hint { "No list yet." } }
             @if first > 0 {
                 p.hint { (words::count(i64::try_from(first).unwrap_or(0), "step", "steps")) " before these." }

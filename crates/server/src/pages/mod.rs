@@ -9,6 +9,7 @@ mod activity;
 mod agents;
 mod asking;
 mod assets;
+mod change;
 mod chart;
 mod chat;
 #[cfg(test)]
@@ -34,9 +35,12 @@ mod respond;
 mod routes;
 mod session;
 mod sign_in;
+mod since;
 mod todo;
 mod visit;
 mod words;
 
+pub(crate) use change::Changes;
 pub(crate) use respond::{refused, unknown};
 pub(crate) use routes::routes;
+pub(crate) use since::Days;

@@ -168,6 +168,14 @@ pub(crate) fn section_head(id: &str, name: &str, beside: &Markup, actions: &Mark
     }
 }
 
+/// The heading of a section in a sidebar. On a phone it unfolds the section; from the middle width
+/// on, the section is always open (the stylesheet sees to that).
+pub(crate) fn rail_head(id: &str, name: &str, beside: &Markup) -> Markup {
+    html! {
+        summary.section-head { h2 id=(id) tabindex="-1" { (name) } (beside) (chevron()) }
+    }
+}
+
 /// Capacity: "9 of 10", a bar, "1 place left".
 pub(crate) fn gauge(name: &str, used: i64, limit: i64) -> Markup {
     let (left, of) = ((limit - used).max(0), limit.max(1));

@@ -1,7 +1,7 @@
 //! One plan: its tree with the current task, the agents at work, and the progress of each branch.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 use punchlist_core::Time;
@@ -21,6 +21,9 @@ use super::{agents, parts, words};
 
 /// How many tasks are drawn. A longer plan shows how many are left out.
 const TASKS_MAX: usize = 2_000;
+
+/// How many tasks that a task waits for are named.
+const AWAITED_MAX: usize = 3;
 
 /// Deeper tasks are drawn at this depth.
 const DEPTH_MAX: usize = 12;
@@ -80,6 +83,8 @@ struct Tree<'a> {
     path: Vec<&'a TaskView>,
     leases: BTreeMap<&'a str, &'a LeasedView>,
     heartbeats: BTreeMap<&'a str, Time>,
+    /// The tasks that others wait for, by what they are called there.
+    awaited: BTreeMap<String, &'a TaskView>,
     left: Cell<usize>,
 }
 
@@ -106,6 +111,43 @@ fn path<'a>(roots: &'a [TaskView], id: &str) -> Vec<&'a TaskView> {
     path
 }
 
+/// The tasks that others wait for, by number or id.
+fn awaited(roots: &[TaskView]) -> BTreeMap<String, &TaskView> {
+    let (mut all, mut names) = (Vec::new(), BTreeSet::new());
+    let mut left: Vec<&TaskView> = roots.iter().collect();
+    while let Some(task) = left.pop() {
+        left.extend(&task.children);
+        names.extend(task.waits_for.iter().map(String::as_str));
+        all.push(task);
+    }
+    let called =
+        |task: &TaskView| task.seq.map_or_else(|| task.id.clone(), |seq| format!("t{seq}"));
+    let named = all.into_iter().map(|task| (called(task), task));
+    named.filter(|(name, _)| names.contains(name.as_str())).collect()
+}
+
+/// "waits for t4 Store addresses". A branch unfolds at a press, so it has no links.
+fn waits(tree: &Tree<'_>, task: &TaskView, is_linked: bool) -> Markup {
+    let left = task.waits_for.len().saturating_sub(AWAITED_MAX);
+    html! {
+        @if !task.waits_for.is_empty() {
+            span.amber {
+                "waits for "
+                @for (n, name) in task.waits_for.iter().take(AWAITED_MAX).enumerate() {
+                    @if n > 0 { ", " }
+                    @let one = tree.awaited.get(name);
+                    @let title = one.map_or("", |one| one.content.as_str());
+                    @match one.filter(|_| is_linked) {
+                        Some(one) => a href=(format!("#task-{}", one.id)) { (name) " " (title) },
+                        None => { (name) " " (title) },
+                    }
+                }
+                @if left > 0 { " and " (left) " more" }
+            }
+        }
+    }
+}
+
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     let file = visit.part("file");
     let branch = visit.query("branch");
@@ -127,6 +169,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         path: path(&plan.tasks, current),
         leases: known.leases.iter().map(|one| (one.todo_id.as_str(), one)).collect(),
         heartbeats: known.agents.iter().map(|one| (one.agent.as_str(), one.heartbeat_at)).collect(),
+        awaited: awaited(&plan.tasks),
         left: Cell::new(TASKS_MAX),
     };
     let mut tally = Tally::default();
@@ -220,7 +263,11 @@ fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
         details.branch id=(format!("task-{}", task.id)) open[is_above || (tally.is_begun() && !tally.is_finished())] {
             summary {
                 (parts::chevron()) (mark)
-                span.task-title { (task.content) @if is_current { " " span.current-tag { "Current" } } }
+                span.task-title {
+                    (task.content)
+                    @if is_current { " " span.current-tag { "Current" } }
+                    @if !task.waits_for.is_empty() { span.below { (waits(tree, task, false)) } }
+                }
                 span.task-agent { (task.agent.as_deref().unwrap_or_default()) }
                 span.progress-of {
                     span.words { (tally.completed) " of " (tally.total) }
@@ -261,6 +308,7 @@ fn leaf(tree: &Tree<'_>, task: &TaskView) -> Markup {
                 a href=(visit.at(&format!("/todos/{}", words::encoded(&task.id)))) { (task.content) }
                 @if is_current { " " span.current-tag { "Current" } }
                 p.below {
+                    (waits(tree, task, true))
                     @if let Some(hold) = &task.hold { span { (hold) } }
                     @if let Some(until) = deferred { span { "deferred until " (words::until(until, visit.now())) } }
                     @match task.needs {
@@ -314,8 +362,8 @@ fn rail(visit: &Visit, tree: &Tree<'_>, tasks: &[TaskView], tally: Tally) -> Mar
     ];
     html! {
         aside.rail aria-label="About this plan" {
-            section.rail-part id="position" {
-                (parts::section_head("position-title", "Current position", &html! {}, &html! {}))
+            details.rail-part id="position" {
+                (parts::rail_head("position-title", "Current position", &html! {}))
                 @for task in tree.path.iter().skip(usize::from(above > 0)).take(above.saturating_sub(1)) {
                     p.hint { (task.content) }
                 }
@@ -336,13 +384,8 @@ fn rail(visit: &Visit, tree: &Tree<'_>, tasks: &[TaskView], tally: Tally) -> Mar
                     None => p.hint { "Nothing is left to do." },
                 }
             }
-            section.rail-part id="agents" {
-                (parts::section_head(
-                    "agents-title",
-                    "Agents",
-                    &html! { @if busy > 0 { span.beside { (busy) " busy" } } },
-                    &html! {},
-                ))
+            details.rail-part id="agents" {
+                (parts::rail_head("agents-title", "Agents", &html! { @if busy > 0 { span.beside { (busy) " busy" } } }))
                 @if by_agent.is_empty() { p.hint { "No task is assigned." } }
                 @for (agent, (all, done, is_busy, is_held)) in by_agent.iter().take(agents::SHOWN) {
                     article.rail-row id=(format!("agent-{agent}")) {
@@ -359,8 +402,8 @@ fn rail(visit: &Visit, tree: &Tree<'_>, tasks: &[TaskView], tally: Tally) -> Mar
                     }
                 }
             }
-            section.rail-part id="progress" {
-                (parts::section_head("progress-title", "Progress", &html! {}, &html! {}))
+            details.rail-part id="progress" {
+                (parts::rail_head("progress-title", "Progress", &html! {}))
                 dl.sums {
                     @for (mark, word, count) in &sums {
                         @if *count > 0 { dt { (mark) " " (word) } dd { (count) } }

@@ -18,7 +18,7 @@ use super::forms::{Done, Form};
 use super::notice::{self, Notice};
 use super::routes::Page;
 use super::visit::{Asked, Visit};
-use super::{errors, frame, sign_in};
+use super::{change, errors, frame, sign_in};
 use crate::http::body;
 use crate::http::caller::{SESSION, cookie};
 use crate::http::problem::{of_type, problem};
@@ -164,7 +164,8 @@ pub(crate) async fn answer(state: Shared, to: &'static Page, request: Request) -
         Err(error) => return respond(&state, errors::bare(&error), false),
     };
     let (shared, has_notice) = (Arc::clone(&state), incoming.has_notice);
-    let is_read = incoming.form.is_none();
+    // Reading a change runs git, which may take long.
+    let is_read = incoming.form.is_none() && !change::is_asked(&incoming.asked);
     let job = move || reply(&shared, Some(to), incoming);
     let replied = if is_read { short(&state.ops, job).await } else { blocking(job).await };
     let reply = replied.unwrap_or_else(|error| errors::bare(&error));

@@ -265,8 +265,8 @@ fn rail(visit: &Visit, shown: &Output) -> Markup {
     let now = visit.now();
     html! {
         aside.rail aria-label="About this todo" {
-            section.rail-part id="details-part" {
-                (parts::section_head("details-title", "Details", &html! {}, &html! {}))
+            details.rail-part id="details-part" {
+                (parts::rail_head("details-title", "Details", &html! {}))
                 dl.pairs {
                     @if let Some(seq) = todo.seq { dt { "Number" } dd { "t" (seq) } }
                     @if let Some(deadline) = &todo.deadline { dt { "Deadline" } dd { (deadline) } }

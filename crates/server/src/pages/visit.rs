@@ -12,8 +12,10 @@ use punchlist_ops::operations::overview::{self, Overview};
 use punchlist_ops::{Answer, Context, Envelope, Error, Proof};
 use serde_json::Value;
 
+use super::change::Changes;
 use super::forms::{Form, Refused};
 use super::notice::Notice;
+use super::since::Days;
 use super::words;
 use crate::http::state::Shared;
 
@@ -220,6 +222,26 @@ impl Visit {
     ) -> Result<D::Output, Error> {
         let envelope = Envelope { project: project.to_owned(), ..self.envelope.clone() };
         self.state.ops.run::<D>(&envelope, input)
+    }
+
+    /// The changes that were shown lately.
+    pub(crate) fn changes(&self) -> &Changes {
+        &self.state.changes
+    }
+
+    /// What happened in the last day.
+    pub(crate) fn days(&self) -> &Days {
+        &self.state.days
+    }
+
+    /// Does the reader see only a part of a project?
+    pub(crate) fn is_narrowed(&self) -> bool {
+        self.envelope.actor.reach.is_narrowed()
+    }
+
+    /// The folders where the commits of a project may be.
+    pub(crate) fn folders(&self, project: &str, sessions: &[String]) -> Result<Vec<String>, Error> {
+        self.state.ops.folders(project, sessions)
     }
 
     /// Posts the fields of a form to an operation.

@@ -18,6 +18,7 @@ for (const way of WAYS) {
     await visitor.page.locator('main').getByRole('link', { name: /Developer Experience/ }).first().click();
     await visitor.page.waitForURL(new RegExp(`/missions/${MISSION}`));
     const main = visitor.page.locator('main');
+    await visitor.unfoldRail();
     for (const text of ['Build Performance', 'Onboarding', 'Local build time', 'Measure before changing anything', /4 of 10|of 10/]) await visitor.sees(text, main);
     assert.ok((await main.locator('svg').count()) > 2, 'charts are drawn');
 

@@ -64,6 +64,13 @@ export class Visitor {
     return card;
   }
 
+  /** Shows the sections of the rail, which are folded on a phone. */
+  async unfoldRail() {
+    if (this.page.viewportSize().width >= 720) return;
+    const folded = this.page.locator('details.rail-part:not([open]) > summary');
+    while ((await folded.count()) > 0) await folded.first().click();
+  }
+
   /** The id of the element that has the focus. */
   focused() {
     return this.page.evaluate(() => document.activeElement?.id ?? '');

@@ -67,9 +67,9 @@ export class World {
   }
 
   /** Runs `punch WORDS --json` and returns what it prints; a failure is thrown with its answer. */
-  punch(words, { token, input } = {}) {
+  punch(words, { token, input, cwd } = {}) {
     const args = [...words, '--json', '--db', this.db];
-    const options = { cwd: this.folder, env: this.environment(token), maxBuffer: 1 << 26 };
+    const options = { cwd: cwd ?? this.folder, env: this.environment(token), maxBuffer: 1 << 26 };
     return new Promise((resolve, reject) => {
       const child = execFile(punchProgram, args, options, (error, stdout, stderr) => {
         let answer;

@@ -257,6 +257,16 @@
     body.append(button);
   };
 
+  // Sections of the rail are open from the middle width on, and folded on a phone.
+  const isWide = matchMedia("(min-width: 720px)");
+  const fit = (isTurn) => {
+    for (const part of document.querySelectorAll("details.rail-part")) {
+      if (isWide.matches || isTurn) part.open = isWide.matches;
+      part.firstElementChild.tabIndex = isWide.matches ? -1 : 0;
+    }
+  };
+  isWide.addEventListener("change", () => fit(true));
+
   const take = (text) => {
     const next = new DOMParser().parseFromString(text, "text/html");
     if (!next.body.dataset.seq) {
@@ -277,6 +287,7 @@
     if (isForced) for (const told of document.querySelectorAll("main .notice, main .fault")) told.dataset.mine = "";
     isForced = false;
     offer();
+    fit(false);
     tell(state);
     times();
     const end = document.querySelector("[data-end]");
@@ -423,6 +434,25 @@
     }
   });
 
+  // A link that only unfolds something: the rest of the page stays.
+  document.addEventListener("click", async (event) => {
+    const link = event.target.closest?.("a[data-open]");
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    try {
+      const answer = await fetch(link.href, { cache: "no-store" });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error();
+      const { pathname, search, hash } = new URL(link.href);
+      history.replaceState(null, "", pathname + search + hash);
+      isForced = true;
+      moves += 1;
+      if (take(text)) arrive(hash, false);
+    } catch {
+      location.assign(link.href);
+    }
+  });
+
   // After an answer the focus goes on: to what was refused, or to where the server says.
   const arrive = (hash, wasRefused) => {
     const fault = wasRefused && document.querySelector('[aria-invalid="true"], .fault, .notice.red');
@@ -539,6 +569,7 @@
     }
   });
 
+  fit(false);
   tell("again");
   follow();
   times();

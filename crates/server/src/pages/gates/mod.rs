@@ -218,6 +218,7 @@ pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
 /// Is the reader answering this one?
 fn is_in_use(visit: &Visit, item: &Item) -> bool {
     visit.refused().is_some_and(|refused| refused.form.text("gate") == item.id())
+        || visit.query("change") == Some(item.id())
         || ["refuse", "always"].iter().any(|key| visit.is_open(&format!("{key}-{}", item.id())))
 }
 

@@ -1,7 +1,6 @@
 //! A sign-off: the criteria with their claims and evidence, the commits, and the open children.
 
 use maud::{Markup, html};
-use punchlist_core::evidence::EvidenceKind;
 use punchlist_core::text::Title;
 use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::run_list::{self, RunList};
@@ -10,6 +9,7 @@ use punchlist_ops::views::{GateView, ItemView};
 
 use super::Item;
 use super::card::{bar, hidden, primary, said};
+use crate::pages::change::{self, Cited};
 use crate::pages::forms;
 use crate::pages::visit::Visit;
 use crate::pages::{marks, parts, words};
@@ -67,7 +67,7 @@ pub(super) fn body(
                     }
                 }
             }
-            @if is_open { (facts(visit, item, gate)) }
+            (facts(visit, item, gate, is_open))
         }
         (bar(visit, item, &forms::row(visit, &key, "sign_off", &html! {
             (hidden(item))
@@ -133,17 +133,16 @@ pub(crate) fn criterion(visit: &Visit, item: &ItemView) -> Markup {
     }
 }
 
-/// Commits, cost and runs.
-fn facts(visit: &Visit, item: &Item, gate: &GateView) -> Markup {
+/// The change, cost and runs. A folded card does not ask for its runs.
+fn facts(visit: &Visit, item: &Item, gate: &GateView, is_open: bool) -> Markup {
     let claims = gate.criteria.iter().filter_map(|one| one.claim.as_ref());
-    let evidence = claims.flat_map(|claim| &claim.evidence);
-    let mut commits: Vec<String> = evidence
-        .filter(|one| one.kind() == EvidenceKind::Commit)
-        .map(ToString::to_string)
-        .collect();
-    commits.sort();
-    commits.dedup();
-    let session = gate.session.as_deref().and_then(|id| Title::new(id).ok());
+    let cited = Cited {
+        project: &item.project,
+        key: item.id(),
+        commits: change::commits(claims.flat_map(|claim| &claim.evidence)),
+        sessions: gate.session.iter().cloned().collect(),
+    };
+    let session = gate.session.as_deref().filter(|_| is_open).and_then(|id| Title::new(id).ok());
     let runs = session.and_then(|session| {
         let wanted = run_list::Input {
             state: None,
@@ -156,11 +155,11 @@ fn facts(visit: &Visit, item: &Item, gate: &GateView) -> Markup {
     let runs = runs.map(|found| found.runs).unwrap_or_default();
     let costs: Vec<f64> = runs.iter().filter_map(|run| run.usage.cost_usd).collect();
     let size = |n: usize| i64::try_from(n).unwrap_or(0);
+    // It is drawn first: the size is known from then on.
+    let drawn = cited.draw(visit);
     html! {
-        p.facts {
-            @if !commits.is_empty() {
-                span { b { (commits.len()) } " " @if commits.len() == 1 { "commit" } @else { "commits" } }
-            }
+        div.facts {
+            (cited.facts(visit))
             @if !runs.is_empty() {
                 span {
                     @if costs.is_empty() { (words::count(size(runs.len()), "run", "runs")) }
@@ -171,5 +170,6 @@ fn facts(visit: &Visit, item: &Item, gate: &GateView) -> Markup {
                 }
             }
         }
+        (drawn)
     }
 }

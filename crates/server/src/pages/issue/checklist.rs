@@ -17,6 +17,8 @@ use crate::pages::words;
 const SHOWN: usize = 300;
 
 /// The form of the buttons of all rows. There is only one, because a list may have 2,000 rows.
+/// A button outside of its form costs a browser the more, the more of them there are; so the menus of
+/// a long list are drawn one at a time ([`menu::draw`]).
 pub(super) const LIST: &str = "list";
 
 pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
@@ -49,6 +51,7 @@ pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
                         item,
                         true,
                         (shown.criteria.get(n.wrapping_sub(1)), shown.criteria.get(n + 1), shown.criteria.get(n + 2)),
+                        shown.criteria.len() > SHOWN,
                     ))
                 }
                 @if shown.criteria.is_empty() {
@@ -108,7 +111,7 @@ pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
                         @let named = { phase = item.phase.as_deref(); phase };
                         @if let Some(name) = named { li.phase { h3 { (name) } } }
                     }
-                    (row(visit, item, false, near(steps, *n)))
+                    (row(visit, item, false, near(steps, *n), rest.len() > SHOWN))
                 }
                 @if steps.is_empty() {
                     li.row.hint { "No steps yet. The agent that works on it writes its plan here." }
@@ -140,7 +143,13 @@ fn near(items: &[ItemView], n: usize) -> Near<'_> {
     (items.get(n.wrapping_sub(1)), items.get(n + 1), items.get(n + 2))
 }
 
-fn row(visit: &Visit, item: &ItemView, is_criterion: bool, near: Near<'_>) -> Markup {
+fn row(
+    visit: &Visit,
+    item: &ItemView,
+    is_criterion: bool,
+    near: Near<'_>,
+    is_long: bool,
+) -> Markup {
     let deferred = item.defer_until.filter(|until| *until > visit.now());
     let until = deferred.map(|until| words::date(until, visit.now()));
     let state = marks::of_item(item, is_criterion, until.as_deref());
@@ -165,7 +174,10 @@ fn row(visit: &Visit, item: &ItemView, is_criterion: bool, near: Near<'_>) -> Ma
             (state.shown())
             div.row-buttons {
                 (decisions(visit, item, is_criterion))
-                (menu::draw(visit, item, is_criterion, near))
+                @match is_long && !visit.is_open(&menu::key(item)) {
+                    true => (menu::link(visit, item)),
+                    false => (menu::draw(visit, item, is_criterion, near)),
+                }
             }
         }
     }

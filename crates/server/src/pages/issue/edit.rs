@@ -14,7 +14,7 @@ pub(super) const KEY: &str = "edit";
 
 /// The height of the field, in lines.
 fn lines(text: &str) -> u8 {
-    u8::try_from(text.lines().count().clamp(10, 30) + 2).unwrap_or(32)
+    u8::try_from(text.lines().count().clamp(10, 60) + 2).unwrap_or(62)
 }
 
 pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {

@@ -10,6 +10,22 @@ use crate::pages::forms::{self, Field};
 use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
 
+/// The key of a row's menu.
+pub(super) fn key(item: &ItemView) -> String {
+    format!("menu-{}", item.id)
+}
+
+/// In a long list, the page with the menu of this row.
+pub(super) fn link(visit: &Visit, item: &ItemView) -> Markup {
+    let key = key(item);
+    let to = format!("{}#{key}", visit.here(&[("open", Some(&key))]));
+    html! {
+        a.row-menu.dots href=(to) data-open="" {
+            (Icon::Dots.draw()) span.hidden { "More for “" (item.content) "”" }
+        }
+    }
+}
+
 pub(super) fn draw(visit: &Visit, item: &ItemView, is_criterion: bool, near: Near<'_>) -> Markup {
     let is_open = matches!(item.status, ItemStatus::Pending | ItemStatus::InProgress);
     let (before, after, behind) = near;
@@ -26,7 +42,7 @@ pub(super) fn draw(visit: &Visit, item: &ItemView, is_criterion: bool, near: Nea
     let behind = behind.map_or("-", |one| one.id.as_str());
     let is_deferred = item.defer_until.is_some_and(|until| until > visit.now());
     html! {
-        details.menu.row-menu id=(format!("menu-{}", item.id)) {
+        details.menu.row-menu id=(key(item)) open[visit.is_open(&key(item))] {
             summary.dots { (Icon::Dots.draw()) span.hidden { "More for “" (item.content) "”" } }
             div.menu-list {
                 @if let Some(before) = before.filter(|_| is_open) {

@@ -34,6 +34,8 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     let gates = gates::of_issue(visit, number, GateState::Open)?;
     let actions = head::actions(visit, &shown.issue);
     let is_editing = visit.is_open(edit::KEY);
+    let cited = rail::cited(visit, &shown);
+    let change = cited.draw(visit);
     let body = html! {
         (head::draw(visit, &shown, &actions))
         div.columns {
@@ -45,9 +47,16 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                     (checklist::criteria(visit, &shown))
                     (checklist::steps(visit, &shown))
                 }
+                @if cited.is_shown(visit) && !cited.commits.is_empty() {
+                    section.whole-change aria-labelledby="the-change-title" {
+                        h2 id="the-change-title" { "Change" }
+                        div.facts { (cited.facts(visit)) }
+                        (change)
+                    }
+                }
                 (history::draw(visit, &shown))
             }
-            (rail::draw(visit, &shown))
+            (rail::draw(visit, &shown, &cited))
         }
     };
     let title = format!("#{number} {}", shown.issue.title);

@@ -1,12 +1,12 @@
 //! The sidebar of an issue: its sessions, its links, its commits, and further facts.
 
 use maud::{Markup, html};
-use punchlist_core::evidence::EvidenceKind;
 use punchlist_core::issue::LinkKind;
 use punchlist_core::session::SessionState;
 use punchlist_ops::operations::issue_show::{LinkView, Output};
 use punchlist_ops::views::{ItemView, SessionView};
 
+use crate::pages::change::{self, Cited};
 use crate::pages::forms::{self, Field};
 use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
@@ -18,12 +18,12 @@ const LINK: &str = "link";
 /// How many sessions are shown.
 const SESSIONS: usize = 8;
 
-pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
+pub(super) fn draw(visit: &Visit, shown: &Output, cited: &Cited<'_>) -> Markup {
     html! {
         aside.rail aria-label="About this issue" {
             (sessions(visit, &shown.sessions))
             (links(visit, shown))
-            (change(shown))
+            (change(visit, cited))
             (details(visit, shown))
         }
     }
@@ -32,10 +32,10 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
 fn sessions(visit: &Visit, all: &[SessionView]) -> Markup {
     let active = all.iter().filter(|one| one.state != SessionState::Ended).count();
     html! {
-        section.rail-part id="sessions" {
-            (parts::section_head("sessions-title", "Sessions", &html! {
+        details.rail-part id="sessions" {
+            (parts::rail_head("sessions-title", "Sessions", &html! {
                 @if !all.is_empty() { span.beside { (active) " of " (all.len()) " active" } }
-            }, &html! {}))
+            }))
             @if all.is_empty() { p.hint { "No agent has worked on it." } }
             @for one in all.iter().rev().take(SESSIONS) {
                 article.rail-row id=(format!("session-{}", one.id)) {
@@ -62,11 +62,12 @@ fn sessions(visit: &Visit, all: &[SessionView]) -> Markup {
 fn links(visit: &Visit, shown: &Output) -> Markup {
     let stored = |link: &LinkView| LinkKind::parse(&link.kind).filter(|_| link.direction == "out");
     html! {
-        section.rail-part id="links" {
-            (parts::section_head("links-title", "Links", &html! {}, &html! {
-                @if !visit.is_open(LINK) { (forms::opener(visit, LINK, "Add link", Some(Icon::Plus), "quiet")) }
-            }))
+        details.rail-part id="links" open[visit.is_open(LINK) || visit.focus() == Some("links-title")] {
+            (parts::rail_head("links-title", "Links", &html! {}))
             (visit.notice_at("links-title"))
+            @if !visit.is_open(LINK) {
+                div.rail-actions { (forms::opener(visit, LINK, "Add link", Some(Icon::Plus), "quiet")) }
+            }
             @if shown.links.is_empty() && !visit.is_open(LINK) { p.hint { "No links." } }
             ul.links {
                 @for link in &shown.links {
@@ -112,22 +113,28 @@ fn links(visit: &Visit, shown: &Output) -> Markup {
 }
 
 /// The commits that claims cite.
-fn change(shown: &Output) -> Markup {
+pub(super) fn cited<'a>(visit: &'a Visit, shown: &Output) -> Cited<'a> {
     let items = shown.criteria.iter().chain(&shown.steps);
     let claims = items.filter_map(|item: &ItemView| item.claim.as_ref());
     let evidence = claims.flat_map(|claim| &claim.evidence);
-    let of_kind = evidence.filter(|one| one.kind() == EvidenceKind::Commit);
-    let mut commits: Vec<String> = of_kind.map(ToString::to_string).collect();
-    commits.sort();
-    commits.dedup();
+    let sessions = shown.sessions.iter().rev().take(SESSIONS).map(|one| one.id.clone());
+    Cited {
+        project: visit.project(),
+        key: "issue",
+        commits: change::commits(evidence),
+        sessions: sessions.collect(),
+    }
+}
+
+fn change(visit: &Visit, cited: &Cited<'_>) -> Markup {
     html! {
-        @if !commits.is_empty() {
-            section.rail-part id="change" {
-                (parts::section_head("change-title", "Change", &html! {}, &html! {}))
-                p.facts { span { b { (commits.len()) } " " @if commits.len() == 1 { "commit" } @else { "commits" } } }
+        @if !cited.commits.is_empty() {
+            details.rail-part id="change" {
+                (parts::rail_head("change-title", "Change", &html! {}))
+                div.facts { (cited.facts(visit)) }
                 p.below {
-                    @for commit in commits.iter().take(12) {
-                        span.evidence { (Icon::Commit.draw()) span.mono { (commit.get(7..14).unwrap_or_default()) } }
+                    @for commit in cited.commits.iter().take(12) {
+                        span.evidence { (Icon::Commit.draw()) span.mono { (commit.get(..7).unwrap_or_default()) } }
                     }
                 }
             }
@@ -138,8 +145,8 @@ fn change(shown: &Output) -> Markup {
 fn details(visit: &Visit, shown: &Output) -> Markup {
     let issue = &shown.issue;
     html! {
-        section.rail-part id="details-part" {
-            (parts::section_head("details-title", "Details", &html! {}, &html! {}))
+        details.rail-part id="details-part" {
+            (parts::rail_head("details-title", "Details", &html! {}))
             dl.pairs {
                 dt { "Assignee" } dd { (issue.assignee.as_deref().unwrap_or("nobody")) }
                 @if let Some(by) = issue.worker.as_ref().or(issue.assignment.as_ref()) {

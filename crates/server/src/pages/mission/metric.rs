@@ -78,9 +78,8 @@ pub(super) fn verdict(status: MetricStatus) -> State {
 }
 
 /// A value with its unit: "72 s", "61 %", "yes".
-fn figure(metric: &MetricView, value: f64) -> String {
-    let unit = metric.unit.as_deref().filter(|unit| !unit.is_empty());
-    match (metric.kind, unit) {
+pub(crate) fn figure(kind: MetricKind, unit: Option<&str>, value: f64) -> String {
+    match (kind, unit.filter(|unit| !unit.is_empty())) {
         (MetricKind::Boolean, _) => if value == 0.0 { "no" } else { "yes" }.to_owned(),
         (MetricKind::Percentage, None) => format!("{} %", number(value)),
         (MetricKind::Duration, None) => format!("{} s", number(value)),
@@ -102,7 +101,7 @@ fn number(value: f64) -> String {
 pub(super) fn draw(visit: &Visit, mission: &str, measured: &Measured) -> Markup {
     let metric = &measured.metric;
     let state = verdict(metric.status);
-    let unit = |value: f64| figure(metric, value);
+    let unit = |value: f64| figure(metric.kind, metric.unit.as_deref(), value);
     let chart = Chart {
         readings: &measured.readings,
         target: metric.target.as_ref(),
@@ -151,7 +150,8 @@ fn change(measured: &Measured, now: Time) -> String {
     }
     let difference = last.value.get() - before.value.get();
     let span = words::span(before.at, last.at);
-    let size = figure(&measured.metric, difference.abs());
+    let MetricView { kind, unit, .. } = &measured.metric;
+    let size = figure(*kind, unit.as_deref(), difference.abs());
     match difference {
         up if up > 0.0 => format!("up {size} in {span}{trend}"),
         down if down < 0.0 => format!("down {size} in {span}{trend}"),

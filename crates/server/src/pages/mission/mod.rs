@@ -23,6 +23,7 @@ use super::visit::Visit;
 use super::{markdown, missions, parts, words};
 
 pub(crate) use act::act;
+pub(crate) use metric::figure;
 
 fn status(visit: &Visit) -> Result<Output, Error> {
     let mission = visit.part("slug").to_owned();

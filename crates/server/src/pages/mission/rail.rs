@@ -25,8 +25,8 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
 
 fn pillars(visit: &Visit, shown: &Output) -> Markup {
     html! {
-        section.rail-part id="pillars" {
-            (parts::section_head("pillars-title", "Pillars", &html! {}, &html! {}))
+        details.rail-part id="pillars" {
+            (parts::rail_head("pillars-title", "Pillars", &html! {}))
             @for pillar in &shown.pillars {
                 @let state = verdict(worst(pillar));
                 @let met = pillar.metrics.iter().filter(|metric| metric.status == MetricStatus::OnTarget).count();
@@ -73,8 +73,8 @@ fn strategies(shown: &Output) -> Markup {
     let all: Vec<&Strategy> = shown.pillars.iter().flat_map(|pillar| &pillar.strategies).collect();
     html! {
         @if !all.is_empty() {
-            section.rail-part id="strategies" {
-                (parts::section_head("strategies-title", "Strategies", &html! {}, &html! {}))
+            details.rail-part id="strategies" {
+                (parts::rail_head("strategies-title", "Strategies", &html! {}))
                 ul.plain {
                     @for strategy in all {
                         li {
@@ -98,10 +98,10 @@ fn strategies(shown: &Output) -> Markup {
 fn recommendations(visit: &Visit, shown: &Output) -> Markup {
     html! {
         @if !shown.recommendations.is_empty() {
-            section.rail-part id="recommendations" {
-                (parts::section_head("recommendations-title", "Owner recommendations", &html! {
+            details.rail-part id="recommendations" {
+                (parts::rail_head("recommendations-title", "Owner recommendations", &html! {
                     span.beside { (shown.recommendations.len()) }
-                }, &html! {}))
+                }))
                 @for one in &shown.recommendations {
                     article.rail-row {
                         p.rail-title {
@@ -136,8 +136,8 @@ fn wish(one: &Recommendation) -> String {
 
 fn cycles(visit: &Visit, shown: &Output) -> Markup {
     html! {
-        section.rail-part id="cycles" {
-            (parts::section_head("cycles-title", "Cycles", &html! {}, &html! {}))
+        details.rail-part id="cycles" {
+            (parts::rail_head("cycles-title", "Cycles", &html! {}))
             @if shown.cycles.is_empty() { p.hint { "No cycle was run yet." } }
             dl.pairs {
                 @for cycle in &shown.cycles {

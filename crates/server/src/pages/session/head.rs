@@ -67,10 +67,22 @@ pub(super) fn draw(visit: &Visit, at: &At<'_>, actions: &Markup) -> Markup {
     if let (Some(number), Some((title, _))) = (at.session.bound_issue, at.issue) {
         crumbs.push((format!("#{number} {title}"), visit.at(&format!("/issues/{number}"))));
     }
+    let host = at.session.host.as_deref().unwrap_or("its host");
     frame::head(&Head {
         crumbs: &crumbs,
         title: html! { (at.session.title) },
-        sub: html! { p.working id="working" { (state(visit, at)) } },
+        sub: html! {
+            p.working id="working" { (state(visit, at)) }
+            @if at.session.ungoverned {
+                p.working id="ungoverned" {
+                    (marks::warning())
+                    span {
+                        b.amber { "Not governed." } " The hooks of " (host) " do not fire, so it may stop early. "
+                        code { "punch doctor" } " says why."
+                    }
+                }
+            }
+        },
         actions: Some(actions),
     })
 }

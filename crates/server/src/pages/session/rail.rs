@@ -13,12 +13,12 @@ pub(super) fn continuation(runs: &[RunView]) -> Markup {
     let Some(run) = runs.first() else { return html! {} };
     let percent = run.context_percent;
     html! {
-        section.rail-part id="continuation" {
-            (parts::section_head("continuation-title", "Automatic continuation", &html! {
+        details.rail-part id="continuation" {
+            (parts::rail_head("continuation-title", "Automatic continuation", &html! {
                 span.beside {
                     @if run.drives { span.word.green { "On" } } @else { span.word.grey { "Off" } }
                 }
-            }, &html! {}))
+            }))
             p.hint {
                 @if run.drives {
                     "Stops when the list is done, after " (run.max_continuations)
@@ -55,8 +55,8 @@ pub(super) fn cost(runs: &[RunView]) -> Markup {
     let prices: Vec<f64> = runs.iter().filter_map(|run| run.usage.cost_usd).collect();
     html! {
         @if !runs.is_empty() {
-            section.rail-part id="cost" {
-                (parts::section_head("cost-title", "Cost", &html! {}, &html! {}))
+            details.rail-part id="cost" {
+                (parts::rail_head("cost-title", "Cost", &html! {}))
                 dl.sums {
                     dt { "Input tokens" } dd { (words::grouped(sum(|run| run.usage.input_tokens))) }
                     @if sum(|run| run.usage.cached_tokens) > 0 {
@@ -77,8 +77,8 @@ pub(super) fn cost(runs: &[RunView]) -> Markup {
 pub(super) fn runs(visit: &Visit, runs: &[RunView]) -> Markup {
     html! {
         @if runs.len() > 1 {
-            section.rail-part id="runs" {
-                (parts::section_head("runs-title", "Runs", &html! { span.beside { (runs.len()) } }, &html! {}))
+            details.rail-part id="runs" {
+                (parts::rail_head("runs-title", "Runs", &html! { span.beside { (runs.len()) } }))
                 @for run in runs {
                     article.rail-row id=(format!("run-{}", run.id)) {
                         p.rail-head {

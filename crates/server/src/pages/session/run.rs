@@ -19,7 +19,7 @@ use crate::pages::icons::Icon;
 use crate::pages::items::{self, Step};
 use crate::pages::notice::{self, Tone};
 use crate::pages::visit::Visit;
-use crate::pages::{marks, words};
+use crate::pages::{marks, parts, words};
 
 /// The messages of a run, starting with the one that began it; and whether there are later ones.
 fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Error> {
@@ -101,8 +101,8 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                 (items::steps(visit, &steps))
                 (rail::continuation(runs))
                 (rail::cost(runs))
-                section.rail-part id="about" {
-                    h2 { "About" }
+                details.rail-part id="about" {
+                    (parts::rail_head("about-title", "About", &html! {}))
                     dl.pairs {
                         dt { "Agent" } dd { (run.agent) }
                         dt { "State" } dd {
