@@ -54,8 +54,9 @@ fn a_session_lives_over_its_commands(backend: Backend) {
     assert_eq!(desk.operator(&["session", "bind", "1", "--session", "s1"]).said(), bound);
     // By position, by flag and by the host's id; the current folder does not count.
     let whole = format!(
-        "Fix it\n  active; started now by root:primary\n  works on issue #1\n  session {short}\n  \
-         host claude\n  its host's id s1\n  conversation {}\n",
+        "Fix it\n  active; started now by root:primary\n  works on issue #1\n  \
+         not governed: its hooks do not fire, so it may stop early (`punch doctor`)\n  \
+         session {short}\n  host claude\n  its host's id s1\n  conversation {}\n",
         &started["session"]["conversationId"].as_str().unwrap()[22..]
     );
     for words in [vec![id], vec![short], vec!["s1"], vec!["--session", "s1"]] {
@@ -64,7 +65,7 @@ fn a_session_lives_over_its_commands(backend: Backend) {
     }
     let unnamed = desk.operator(&["session", "show", "--json"]).refusal(2);
     assert_eq!(unnamed["code"], "missing_context");
-    let list = format!("{short}  active  #1  now  Fix it\n");
+    let list = format!("{short}  not governed  #1  now  Fix it\n");
     assert_eq!(desk.operator(&["session", "list", "--state", "active"]).said(), list);
     let context = desk.agent(&["session", "context", "s1"]).said();
     assert!(context.starts_with("Issue #1 (open): Log in fails\n"), "{context}");

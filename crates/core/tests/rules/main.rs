@@ -16,6 +16,7 @@ mod edges_of_plans;
 mod edges_of_sign_offs;
 mod edges_of_taking;
 mod edit_checklist;
+mod every_kind;
 mod follow;
 mod import_mission_todos;
 mod import_todos;

@@ -193,8 +193,8 @@ fn the_leads_action_answers_the_question(backend: Backend) {
     assert_eq!(open_gates(&desk), [] as [Value; 0]);
 }
 
-/// M-65, Q-M3: each pillar is asked in its own chat, also about shared items; paused pillars are
-/// not asked.
+/// M-65, Q-M3, X-19: each pillar is asked in its own chat, also about shared items; nothing of it
+/// gets into the chat of the pillar's work. Paused pillars are not asked.
 fn each_pillar_is_asked_to_plan(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     desk.create("Profile webpack", json!({ "relatedPillars": ["onboarding"] }));

@@ -105,8 +105,8 @@ fn order(title: &str) -> String {
     )
 }
 
-/// M-60, F-8: the result of the work is posted to the chat, done or failed; a failure settles
-/// nothing.
+/// M-60, F-8, X-19: the result of the work is posted to the chat of the work, done or failed, and
+/// not to the one for planning; a failure settles nothing.
 fn reports_are_posted_to_the_chat(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
     let id = desk.started("Profile the build");
@@ -123,6 +123,8 @@ fn reports_are_posted_to_the_chat(backend: Backend) {
             "Worker failed TODO “Profile the build”\n\nstill none"
         ]
     );
+    let planning = &desk.mission["pillars"][0]["conversationIds"]["pillar"];
+    assert_eq!(said(&desk, planning), [] as [String; 0]);
     assert_eq!((queue(&desk), &desk.todo(&id)["status"]), (vec![], &json!("in_progress")));
     // Nobody works on it any more, and its hold says so.
     let hold = &desk.todo(&id)["hold"];

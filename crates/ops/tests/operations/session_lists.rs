@@ -32,7 +32,7 @@ fn summary(of: [usize; 6]) -> Value {
     })
 }
 
-/// S-9, X-10: the list is stored as written, with the model's own ids; items that are left out are
+/// S-9, X-10, D-10: the list is stored as written, with the model's own ids; items that are left out are
 /// cancelled, and the answer says so (F-15, P-9).
 fn a_list_is_replaced_as_a_whole_and_read_back(backend: Backend) {
     let world = World::new(backend);

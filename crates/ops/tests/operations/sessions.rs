@@ -33,6 +33,23 @@ fn shown(world: &World, number: i64) -> Value {
     world.call("issue_show", json!({ "number": number })).unwrap()
 }
 
+/// criteria in the text of an item stay text, also in a session whose issue has criteria of
+/// its own; those are items, and only they are signed off.
+fn criteria_in_a_text_do_not_become_items(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &["A test covers it"]);
+    let me = within(&world, Role::Root, "s");
+    let plan = json!({ "items": [{ "title": "Measure", "completionCriteria": "a table" }] });
+    world.call_in(&me, "create_todo", plan).unwrap();
+    let listed = world.call_in(&me, "list_todo", json!({})).unwrap();
+    let items = listed["items"].as_array().unwrap();
+    assert_eq!((items.len(), &items[0]["completionCriteria"]), (1, &json!("a table")));
+    let issue = shown(&world, number);
+    let criteria = issue["criteria"].as_array().unwrap();
+    assert_eq!((criteria.len(), &criteria[0]["content"]), (1, &json!("A test covers it")));
+    assert_eq!(issue["steps"], json!([]));
+}
+
 /// A session starts with all its fields, is found by its host's id, and is not created twice (K-9:
 /// it has no mode).
 fn a_session_is_started_once_for_a_host(backend: Backend) {
@@ -318,6 +335,7 @@ fn the_context_of_a_session_is_one_text(backend: Backend) {
 }
 
 on_every_store!(
+    criteria_in_a_text_do_not_become_items,
     a_session_is_started_once_for_a_host,
     binding_moves_a_pointer_and_nothing_else,
     one_session_at_a_time_works_on_an_issue,
