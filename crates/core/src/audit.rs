@@ -26,6 +26,8 @@ named! {
         OwnWork = "own_work",
         /// An agent accepted what it had claimed itself.
         SelfAccepted = "self_accepted",
+        /// A reviewer had returned it, and the actor that created or claimed it completed it.
+        Returned = "returned",
         /// One of many by the same actor within a minute.
         Burst = "burst",
     }
@@ -41,6 +43,8 @@ pub struct Close<'a> {
     pub is_maker: bool,
     /// The actor accepted its own claim.
     pub is_self_accepted: bool,
+    /// Somebody returned a claim on it before.
+    pub was_returned: bool,
 }
 
 /// The suspicions about each completion, in the same order.
@@ -52,7 +56,9 @@ pub fn judge(closes: &[Close<'_>]) -> Vec<Vec<Suspicion>> {
             let no_evidence = (!close.has_evidence).then_some(Suspicion::NoEvidence);
             let own_work = close.is_maker.then_some(Suspicion::OwnWork);
             let accepted = close.is_self_accepted.then_some(Suspicion::SelfAccepted);
-            no_evidence.into_iter().chain(own_work).chain(accepted).collect()
+            let returned = (close.was_returned && (close.is_maker || close.is_self_accepted))
+                .then_some(Suspicion::Returned);
+            no_evidence.into_iter().chain(own_work).chain(accepted).chain(returned).collect()
         })
         .collect();
     // Sorted by actor and time, a burst is a run of neighbours.
@@ -75,11 +81,12 @@ pub fn judge(closes: &[Close<'_>]) -> Vec<Vec<Suspicion>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Suspicion::{Burst, NoEvidence, OwnWork};
+    use Suspicion::{Burst, NoEvidence, OwnWork, Returned};
 
     fn close(actor: &str, second: i64) -> Close<'_> {
         let at = Time::from_micros(0).plus_seconds(second);
-        Close { actor, at, has_evidence: true, is_maker: false, is_self_accepted: false }
+        let (has_evidence, was_returned) = (true, false);
+        Close { actor, at, has_evidence, is_maker: false, is_self_accepted: false, was_returned }
     }
 
     #[test]
@@ -92,6 +99,14 @@ mod tests {
             judge(&[sound, bare, own, both]),
             [vec![], vec![NoEvidence], vec![OwnWork], vec![NoEvidence, OwnWork]]
         );
+    }
+
+    /// A reviewer's completion after a return is the usual end of a review.
+    #[test]
+    fn only_the_maker_is_marked_for_completing_returned_work() {
+        let reviewer = Close { was_returned: true, ..close("lead:a", 0) };
+        let maker = Close { is_maker: true, ..reviewer };
+        assert_eq!(judge(&[reviewer, maker]), [vec![], vec![OwnWork, Returned]]);
     }
 
     #[test]

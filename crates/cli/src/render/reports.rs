@@ -66,14 +66,14 @@ pub(super) fn audit(output: &audit_closes::Output, now: Time) -> String {
     let mut shown =
         format!("{BOLD}{project}{BOLD:#}  {DIM}since {since}:{DIM:#} {completions} completed\n");
     if output.closes.is_empty() {
-        shown.push_str("None of them asks for a second look.\n");
+        shown.push_str("None of them needs a second look.\n");
         return shown;
     }
     let counts = &output.counts;
     shown.push_str(&format!(
-        "{YELLOW}{} without evidence, {} by the maker of the item, {} self-accepted, {} in a \
-         burst{YELLOW:#}\n",
-        counts.no_evidence, counts.own_work, counts.self_accepted, counts.burst
+        "{YELLOW}{} without evidence, {} by the maker of the item, {} self-accepted, {} after a \
+         return, {} in a burst{YELLOW:#}\n",
+        counts.no_evidence, counts.own_work, counts.self_accepted, counts.returned, counts.burst
     ));
     let rows = output.closes.iter().map(|close| {
         let reasons: Vec<&str> = close.reasons.iter().map(|reason| reason.name()).collect();
@@ -84,8 +84,8 @@ pub(super) fn audit(output: &audit_closes::Output, now: Time) -> String {
         vec![relative(close.at, now), line(&close.actor), why, cut(&line(&close.title), 60)]
     });
     shown.push_str(&aligned(rows.collect(), width()));
-    if output.more {
-        shown.push_str(&format!("{DIM}… and older ones{DIM:#}\n"));
+    if let Some(cursor) = &output.next_cursor {
+        shown.push_str(&format!("{DIM}… and older ones: --cursor {cursor}{DIM:#}\n"));
     }
     shown
 }

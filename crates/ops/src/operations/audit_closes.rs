@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use punchlist_core::audit::{Close, Suspicion, judge};
 use punchlist_core::authority::{Action, Subject};
+use punchlist_core::text::Title;
 use punchlist_core::{Event, ProjectId, Span, Time, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,10 +13,9 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, Past, Since};
+use crate::explain::Fault;
+use crate::input::{Limit, Maybe, Past, Since, page};
 
-/// How many completions are listed; all are counted.
-const NAMED_MAX: usize = 200;
 /// The default period.
 const DEFAULT: Past = Past::Ago(Span::days(7));
 
@@ -26,19 +26,31 @@ pub struct Input {
     /// How far back, e.g. 24h or 7d, or an RFC 3339 time; absent: 7d.
     #[serde(default)]
     pub since: Maybe<Since>,
+    /// Only completions with this reason; absent: all that have one.
+    #[serde(default)]
+    pub reason: Option<Suspicion>,
+    /// Page size; default is 50, the maximum is 1,000.
+    #[serde(default)]
+    pub limit: Limit,
+    /// nextCursor of the previous page.
+    #[serde(default)]
+    pub cursor: Maybe<Title>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Output {
     pub project: String,
     pub since: Time,
-    /// How many completions there were.
+    /// How many completions there were in all.
     pub completions: u64,
+    /// How many of all completions have each reason.
     pub counts: Counts,
     /// The completions that need a look, newest first.
     pub closes: Vec<CloseRow>,
-    /// There are more than are listed.
-    pub more: bool,
+    /// Pass as `cursor` for the next page; absent: no more pages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
 }
 
 /// The number of completions for each reason.
@@ -48,6 +60,7 @@ pub struct Counts {
     pub no_evidence: u64,
     pub own_work: u64,
     pub self_accepted: u64,
+    pub returned: u64,
     pub burst: u64,
 }
 
@@ -82,6 +95,7 @@ impl Define for AuditCloses {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let since =
             input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(call.envelope().now);
+        let below = input.cursor.0.as_ref().map_or(Ok(i64::MAX), seq_of)?;
         let project = call.envelope().project.clone();
         let completed = match call.project()? {
             Some(id) => completions(call, id, since)?,
@@ -95,42 +109,51 @@ impl Define for AuditCloses {
                 has_evidence: done.has_evidence,
                 is_maker: done.makers.contains(&done.actor),
                 is_self_accepted: done.is_self_accepted,
+                was_returned: done.was_returned,
             })
             .collect();
         let reasons = judge(&closes);
-        let mut output = Output {
-            project,
-            since,
-            completions: completed.len() as u64,
-            counts: Counts::default(),
-            closes: Vec::new(),
-            more: false,
-        };
-        for (done, reasons) in completed.into_iter().zip(reasons) {
-            for reason in &reasons {
-                *match reason {
-                    Suspicion::NoEvidence => &mut output.counts.no_evidence,
-                    Suspicion::OwnWork => &mut output.counts.own_work,
-                    Suspicion::SelfAccepted => &mut output.counts.self_accepted,
-                    Suspicion::Burst => &mut output.counts.burst,
-                } += 1;
-            }
-            if reasons.is_empty() {
-                continue;
-            }
-            if output.closes.len() == NAMED_MAX {
-                output.more = true;
-                continue;
-            }
-            let Completion { todo_id, title, actor, at, outcome, set_clock, .. } = done;
-            let todo_id = todo_id.to_string();
-            output.closes.push(CloseRow { todo_id, title, actor, at, outcome, reasons, set_clock });
+        let completions = completed.len() as u64;
+        let mut counts = Counts::default();
+        for reason in reasons.iter().flatten() {
+            *counts.of(*reason) += 1;
         }
-        Ok(output)
+        let is_wanted =
+            |said: &[Suspicion]| input.reason.map_or(!said.is_empty(), |one| said.contains(&one));
+        let mut found: Vec<_> = completed
+            .into_iter()
+            .zip(reasons)
+            .filter(|(done, reasons)| done.seq < below && is_wanted(reasons))
+            .collect();
+        let next_cursor = page(&mut found, input.limit, |(last, _)| last.seq.to_string());
+        let closes = found.into_iter().map(|(done, reasons)| done.row(reasons)).collect();
+        Ok(Output { project, since, completions, counts, closes, next_cursor })
     }
 }
 
+impl Counts {
+    const fn of(&mut self, reason: Suspicion) -> &mut u64 {
+        match reason {
+            Suspicion::NoEvidence => &mut self.no_evidence,
+            Suspicion::OwnWork => &mut self.own_work,
+            Suspicion::SelfAccepted => &mut self.self_accepted,
+            Suspicion::Returned => &mut self.returned,
+            Suspicion::Burst => &mut self.burst,
+        }
+    }
+}
+
+/// The event that a cursor names.
+fn seq_of(cursor: &Title) -> Result<i64, Error> {
+    cursor.as_str().parse().map_err(|_| {
+        let found = format!("`{}`", cursor.as_str().chars().take(60).collect::<String>());
+        let expected = "nextCursor of the previous page".to_owned();
+        Fault::BadValue { path: "cursor".to_owned(), found, expected }.into()
+    })
+}
+
 struct Completion {
+    seq: i64,
     todo_id: TodoId,
     title: String,
     actor: String,
@@ -141,6 +164,16 @@ struct Completion {
     set_clock: bool,
     /// Who created or claimed the item.
     makers: Vec<String>,
+    /// A claim on the item was returned before.
+    was_returned: bool,
+}
+
+impl Completion {
+    fn row(self, reasons: Vec<Suspicion>) -> CloseRow {
+        let Self { todo_id, title, actor, at, outcome, set_clock, .. } = self;
+        let todo_id = todo_id.to_string();
+        CloseRow { todo_id, title, actor, at, outcome, reasons, set_clock }
+    }
 }
 
 /// The completions since a time, newest first, with the agents that created their items.
@@ -153,6 +186,7 @@ fn completions(
     call.tx().look_back(project, since, &mut |recorded| {
         if let Some(Event::TodoCompleted(e)) = recorded.event_of("todo_completed")? {
             found.push(Completion {
+                seq: recorded.seq,
                 todo_id: e.todo_id,
                 title: String::new(),
                 actor: recorded.actor.clone(),
@@ -162,13 +196,14 @@ fn completions(
                 is_self_accepted: e.self_accepted,
                 set_clock: recorded.is_under_set_clock(),
                 makers: Vec::new(),
+                was_returned: false,
             });
         }
         Ok(())
     })?;
     found.retain(|done| call.reach_todo(done.todo_id).is_ok());
-    // Rows have the time at which an item was created; only events have its creator. So the log is
-    // read from the creation of the oldest item on.
+    // Rows have the time at which an item was created; only events have its creator, and the claims
+    // that were returned. So the log is read from the creation of the oldest item on.
     let mut oldest = None;
     for done in &mut found {
         if let Some(brief) = call.tx().brief(done.todo_id)? {
@@ -177,7 +212,7 @@ fn completions(
             oldest = Some(oldest.map_or(brief.created_at, |at: Time| at.min(brief.created_at)));
         }
     }
-    let mut creators = BTreeMap::new();
+    let (mut creators, mut returns) = (BTreeMap::new(), BTreeMap::new());
     if let Some(oldest) = oldest {
         let wanted: std::collections::BTreeSet<TodoId> =
             found.iter().map(|done| done.todo_id).collect();
@@ -187,11 +222,18 @@ fn completions(
             {
                 creators.insert(e.todo.id, recorded.actor.clone());
             }
+            if let Some(Event::ClaimReturned(e)) = recorded.event_of("claim_returned")?
+                && wanted.contains(&e.todo_id)
+            {
+                // The log is read backwards, so the first return stays.
+                returns.insert(e.todo_id, recorded.seq);
+            }
             Ok(())
         })?;
     }
     for done in &mut found {
         done.makers.extend(creators.get(&done.todo_id).cloned());
+        done.was_returned = returns.get(&done.todo_id).is_some_and(|seq| *seq < done.seq);
     }
     Ok(found)
 }

@@ -143,26 +143,32 @@ fn the_audit_points_at_completions_and_says_why(backend: Backend) {
     let own = plan.create(Role::Root, ago(900_000), "own");
     plan.complete(Role::Root, ago(7_000), own, &["test:it_works"]);
     let claimed = plan.create(Role::Operator, ago(900_000), "claimed");
-    let claim = ClaimTodo {
-        todo_id: claimed,
-        outcome: Some("I did".into()),
-        evidence: vec![],
-        clock: None,
+    let claim = |todo_id| {
+        let outcome = Some("I did".into());
+        ClaimTodo { todo_id, outcome, evidence: vec![], clock: None }
     };
-    plan.run(Role::Root, ago(6_500), claim);
+    plan.run(Role::Root, ago(6_500), claim(claimed));
     plan.complete(Role::Root, ago(6_000), claimed, &["pr:12"]);
+    // F07 of the security review: the maker completes what the operator returned.
+    let returned = plan.create(Role::Root, ago(900_000), "returned");
+    plan.run(Role::Root, ago(5_900), claim(returned));
+    let feedback = Body::new("Not yet").unwrap();
+    plan.run(Role::Operator, ago(5_800), ReturnTodo { todo_id: returned, feedback });
+    plan.complete(Role::Root, ago(5_700), returned, &["pr:13"]);
     for n in 0..5 {
         let quick = plan.create(Role::Root, ago(900_000), &format!("quick {n}"));
         plan.complete(Role::Operator, ago(100 + n * 15), quick, &["note:quick"]);
     }
     let answer = ask(&world, "audit_closes", json!({}));
-    assert_eq!(answer["completions"], 9);
-    let counts = json!({ "noEvidence": 1, "ownWork": 2, "selfAccepted": 1, "burst": 5 });
+    assert_eq!(answer["completions"], 10);
+    let counts = json!({
+        "noEvidence": 1, "ownWork": 3, "selfAccepted": 1, "returned": 1, "burst": 5,
+    });
     assert_eq!(answer["counts"], counts);
     let closes = answer["closes"].as_array().unwrap();
     let said: Vec<(&str, &Value)> =
         closes.iter().map(|close| (close["title"].as_str().unwrap(), &close["reasons"])).collect();
-    assert_eq!(said.len(), 8);
+    assert_eq!(said.len(), 9);
     let reasons = |title: &str| {
         let found = said.iter().find(|(known, _)| *known == title);
         found.map_or(json!(null), |(_, reasons)| (*reasons).clone())
@@ -171,6 +177,7 @@ fn the_audit_points_at_completions_and_says_why(backend: Backend) {
     assert_eq!(reasons("bare"), json!(["no_evidence"]));
     assert_eq!(reasons("own"), json!(["own_work"]));
     assert_eq!(reasons("claimed"), json!(["own_work", "self_accepted"]));
+    assert_eq!(reasons("returned"), json!(["own_work", "returned"]));
     assert_eq!(reasons("quick 3"), json!(["burst"]));
     let expected = json!({
         "todoId": bare.to_string(), "title": "bare", "actor": "operator:primary",
@@ -198,8 +205,31 @@ fn a_long_log_is_read_beyond_the_first_page(backend: Backend) {
     assert_eq!(digest["actors"][0]["deeds"].as_array().unwrap().len(), 50);
     assert_eq!(digest["actors"][0]["more"], true);
     let audit = ask(&world, "audit_closes", json!({}));
-    let counts = json!({ "noEvidence": 60, "ownWork": 60, "selfAccepted": 0, "burst": 60 });
+    let counts = json!({
+        "noEvidence": 60, "ownWork": 60, "selfAccepted": 0, "returned": 0, "burst": 60,
+    });
     assert_eq!(audit["counts"], counts);
+    // Every completion is on exactly one page, and the counts are those of all pages.
+    let mut seen = std::collections::BTreeSet::new();
+    let (mut input, mut pages) = (json!({ "limit": 25, "reason": "burst" }), 0);
+    loop {
+        let page = ask(&world, "audit_closes", input.clone());
+        assert_eq!(page["counts"], counts);
+        for close in page["closes"].as_array().unwrap() {
+            assert!(seen.insert(close["todoId"].as_str().unwrap().to_owned()));
+        }
+        pages += 1;
+        if page["nextCursor"].is_null() {
+            break;
+        }
+        input["cursor"] = page["nextCursor"].clone();
+    }
+    assert_eq!((seen.len(), pages), (60, 3));
+    let none = ask(&world, "audit_closes", json!({ "reason": "self_accepted" }));
+    assert_eq!((&none["closes"], &none["nextCursor"]), (&json!([]), &Value::Null));
+    let input = json!({ "cursor": "soon" });
+    let error = world.call_in(&world.envelope(Role::Operator), "audit_closes", input).unwrap_err();
+    assert_eq!(error.code(), "bad_value");
 }
 
 #[test]
