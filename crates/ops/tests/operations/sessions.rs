@@ -60,6 +60,7 @@ fn a_session_is_started_once_for_a_host(backend: Backend) {
     let expected = json!({
         "id": session["id"], "title": "Fix it", "state": "active", "boundIssue": null,
         "conversationId": session["conversationId"], "host": "claude", "externalId": "abc",
+        "ungoverned": true,
         "startedBy": "root:primary", "createdAt": NOW, "updatedAt": NOW, "endedAt": null,
     });
     assert_eq!(*session, expected);
