@@ -135,8 +135,8 @@ impl Define for PlanTool {
                 let (include_archived, budget) = (None, None);
                 let wanted =
                     plan_render::Input { plan_file, branch, include_archived, form, budget };
-                let told = plan_render::PlanRender::run(call, &wanted)?;
-                Ok(Output { markdown: told.text, ..Output::default() })
+                let rendered = plan_render::PlanRender::run(call, &wanted)?;
+                Ok(Output { markdown: rendered.text, ..Output::default() })
             }
             PlanAction::Assign => {
                 let agent = input.agent.0.clone().ok_or_else(|| missing("agent"))?;

@@ -119,7 +119,7 @@ impl Demo<'_> {
         self.play(teller)?;
         if self.stop.asked() {
             teller.broken_off(store);
-            return Err(Failure::Told(130));
+            return Err(Failure::Shown(130));
         }
         let sound = self.ops.examine().ok;
         self.check(sound)?;

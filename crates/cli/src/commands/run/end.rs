@@ -72,13 +72,13 @@ impl End {
         if globals.json {
             output::print_json(&self.object())?;
         } else if !globals.quiet {
-            let mut told = self.summary();
-            told.push_str(&self.next_step(flags));
-            output::remark(&told);
+            let mut summary = self.summary();
+            summary.push_str(&self.next_step(flags));
+            output::remark(&summary);
         }
         match self.reason() {
             Some(reason) if reason.is_drained() => Ok(()),
-            _ => Err(Failure::Told(1)),
+            _ => Err(Failure::Shown(1)),
         }
     }
 

@@ -195,7 +195,7 @@ pub(crate) fn of_reviews(visit: &Visit, reviews: Vec<ReviewView>) -> Waiting {
 pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
     html! {
         div.gates id="gates" data-rows="end" {
-            (lost(visit, waiting))
+            (overtaken(visit, waiting))
             @for (n, item) in waiting.items.iter().enumerate() {
                 (visit.notice_at(&item.anchor()))
                 @if n == 0 || is_in_use(visit, item) || (n < 3 && item.is_short()) {
@@ -223,7 +223,7 @@ fn is_in_use(visit: &Visit, item: &Item) -> bool {
 }
 
 /// Somebody else answered first: the card is gone, and the typed text is shown with the reason.
-fn lost(visit: &Visit, waiting: &Waiting) -> Markup {
+fn overtaken(visit: &Visit, waiting: &Waiting) -> Markup {
     let refused = visit.refused().filter(|refused| {
         let gate = refused.form.text("gate");
         !gate.is_empty() && waiting.items.iter().all(|item| item.id() != gate)
