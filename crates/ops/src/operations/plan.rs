@@ -98,6 +98,7 @@ impl Define for PlanTool {
     type Input = Input;
     type Output = Output;
 
+    /// Only the action `import` has a text, which may come from a file of the caller.
     fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
         match (input.action, &input.plan_file.0) {
             (PlanAction::Import, Some(plan_file)) => {

@@ -102,6 +102,7 @@ impl Define for TodoWrite {
     type Input = Input;
     type Output = SessionListView;
 
+    /// The configuration in the envelope may have turned session lists off.
     fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
         if envelope.agents.keeps_session_lists() {
             return Ok(());
