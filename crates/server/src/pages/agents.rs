@@ -9,7 +9,7 @@ use punchlist_core::delegation::DelegationState;
 use punchlist_core::run::RunState;
 use punchlist_core::{AgentStatus, Time};
 use punchlist_ops::Error;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Cursor, Limit};
 use punchlist_ops::operations::agent_list::{self, AgentList};
 use punchlist_ops::operations::delegation_list::{self, DelegationList};
 use punchlist_ops::operations::run_list::{self, RunList};
@@ -107,7 +107,7 @@ fn runs(visit: &Visit, state: RunState) -> Result<Vec<RunView>, Error> {
         state: Some(state),
         session: maybe(None),
         limit: Limit::of(ASKED),
-        cursor: maybe(None),
+        cursor: Cursor::FIRST,
     };
     Ok(visit.run::<RunList>(input)?.runs)
 }
@@ -118,7 +118,7 @@ fn delegations(visit: &Visit, state: DelegationState) -> Result<Vec<DelegationVi
         kind: maybe(None),
         todo_id: maybe(None),
         limit: Limit::of(ASKED),
-        cursor: maybe(None),
+        cursor: Cursor::FIRST,
     };
     Ok(visit.run::<DelegationList>(input)?.delegations)
 }

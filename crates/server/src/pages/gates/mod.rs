@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use punchlist_core::Time;
 use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_ops::Error;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Cursor, Limit};
 use punchlist_ops::operations::gate_list::{self, GateList, ProposalView, ReviewView};
 use punchlist_ops::views::GateView;
 
@@ -123,7 +123,7 @@ pub(crate) fn waiting(visit: &Visit, projects: &[&str]) -> Result<Waiting, Error
             session: Default::default(),
             number: None,
             limit: Limit::of(LISTED_MAX),
-            cursor: Default::default(),
+            cursor: Cursor::FIRST,
         };
         let found = visit.run_in::<GateList>(project, wanted)?;
         waiting.has_more |= found.next_cursor.is_some();
@@ -149,7 +149,7 @@ pub(crate) fn of_issue(visit: &Visit, number: i64, state: GateState) -> Result<W
         session: Default::default(),
         number: Some(number),
         limit: Limit::of(LISTED_MAX),
-        cursor: Default::default(),
+        cursor: Cursor::FIRST,
     };
     let found = visit.run::<GateList>(wanted)?;
     let item = |matter| Item { project: visit.project().to_owned(), matter };
@@ -171,7 +171,7 @@ pub(crate) fn of_session(visit: &Visit, session: &str) -> Result<Waiting, Error>
         session: asking::maybe(Some(session)),
         number: None,
         limit: Limit::of(LISTED_MAX),
-        cursor: Default::default(),
+        cursor: Cursor::FIRST,
     };
     let found = visit.run::<GateList>(wanted)?;
     let item = |matter| Item { project: visit.project().to_owned(), matter };

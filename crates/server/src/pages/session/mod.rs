@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use punchlist_core::IssueStatus;
 use punchlist_core::run::RunState;
 use punchlist_ops::Error;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Cursor, Limit};
 use punchlist_ops::operations::conversation_show::{self, ConversationShow};
 use punchlist_ops::operations::issue_show::{self, IssueShow};
 use punchlist_ops::operations::run_list::{self, RunList};
@@ -73,7 +73,7 @@ fn runs_of(visit: &Visit, session: &str) -> Result<Vec<RunView>, Error> {
         state: None,
         session: maybe(Some(session)),
         limit: Limit::of(RUNS),
-        cursor: maybe(None),
+        cursor: Cursor::FIRST,
     };
     Ok(visit.run::<RunList>(input)?.runs)
 }
