@@ -20,7 +20,7 @@ use punchlist_ops::operations::session_show::{self, SessionShow};
 use punchlist_ops::views::run::RunView;
 use punchlist_ops::views::{MessageView, SessionView};
 
-use super::asking::{maybe, title};
+use super::asking::maybe;
 use super::chat::{self, Around};
 use super::forms::{self, Field};
 use super::frame::{Section, Shown};
@@ -120,7 +120,7 @@ fn steps(
 
 fn of_run(visit: &Visit, runs: &[RunView]) -> Result<Vec<Step>, Error> {
     let Some(newest) = runs.first() else { return Ok(Vec::new()) };
-    let shown = visit.run::<RunShow>(run_show::Input { run: title(&newest.id)? })?;
+    let shown = visit.run::<RunShow>(run_show::Input { run: newest.id.into() })?;
     Ok(shown.done.iter().chain(&shown.left).map(Step::of_run).collect())
 }
 
