@@ -33,7 +33,7 @@ pub(crate) enum Failure {
     /// Reading input or writing output failed.
     Io(String),
     /// The answer has been shown, and it was negative: only the exit code is left.
-    Told(u8),
+    Shown(u8),
     /// The reader of our output is gone, so nothing is printed.
     Silent,
 }
@@ -54,7 +54,9 @@ impl Failure {
             | Self::Usage { message, .. }
             | Self::Unreachable { message, .. }
             | Self::Io(message) => message,
-            Self::Help(_) | Self::Told(_) | Self::Silent => "there is nothing to answer".to_owned(),
+            Self::Help(_) | Self::Shown(_) | Self::Silent => {
+                "there is nothing to answer".to_owned()
+            }
         }
     }
 
@@ -66,7 +68,7 @@ impl Failure {
                 return ExitCode::SUCCESS;
             }
             Self::Silent => return ExitCode::SUCCESS,
-            Self::Told(exit) => return ExitCode::from(exit),
+            Self::Shown(exit) => return ExitCode::from(exit),
             Self::Operation(error) => (error.meaning().exit, error.to_json()),
             Self::Advised { error, hint } => {
                 let (exit, mut object) = (error.meaning().exit, error.to_json());

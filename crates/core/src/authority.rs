@@ -185,15 +185,15 @@ mod tests {
         };
         for subject in Subject::ALL {
             for action in Action::ALL {
-                if rows_of(subject).iter().all(|(of, _)| of != action) {
-                    let verdict = judge(Role::Operator, subject, *action, true);
+                if rows_of(subject).iter().all(|(of, _)| *of != action) {
+                    let verdict = judge(Role::Operator, subject, action, true);
                     assert_eq!(verdict, Verdict::Deny(Denial::NoSuchAct));
                     continue;
                 }
                 matrix.push_str(&format!("{subject}, {action}:"));
                 for role in Role::ALL {
-                    let own = judge(role, subject, *action, true);
-                    let cell = word(own, judge(role, subject, *action, false));
+                    let own = judge(role, subject, action, true);
+                    let cell = word(own, judge(role, subject, action, false));
                     matrix.push_str(&format!(" {role} {cell}"));
                 }
                 matrix.push('\n');
@@ -276,7 +276,7 @@ mod tests {
     fn a_worker_never_sees_a_turn_list() {
         // T-21
         for action in Action::ALL {
-            assert!(!may_ever(Role::Worker, ListKind::Turn, *action), "{action}");
+            assert!(!may_ever(Role::Worker, ListKind::Turn, action), "{action}");
         }
         assert!(may_ever(Role::Root, ListKind::Turn, Action::Create));
     }

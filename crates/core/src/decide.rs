@@ -54,6 +54,9 @@ mod sealed {
 macro_rules! closed {
     ($($module:ident: $($name:ident),+;)+) => {
         $($(impl sealed::Closed for crate::$module::$name {})+)+
+
+        /// The names of all commands of this kind.
+        pub const COMMANDS: &[&str] = &[$($(stringify!($name)),+),+];
     };
 }
 

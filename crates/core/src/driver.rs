@@ -28,22 +28,24 @@ pub use work::{Held, Next, Work};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::named;
 use crate::{DelegationId, GateId, Time, TodoId};
 
-/// How a reply of a model ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Finish {
-    /// A normal end: the only one that a continuation may follow (S-13).
-    EndTurn,
-    ToolUse,
-    MaxTokens,
-    /// The model's context window is full.
-    Context,
-    Refusal,
-    PermissionDenied,
-    Error,
-    Cancelled,
+named! {
+    /// How a reply of a model ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+    pub enum Finish {
+        /// A normal end: the only one that a continuation may follow (S-13).
+        EndTurn = "end_turn",
+        ToolUse = "tool_use",
+        MaxTokens = "max_tokens",
+        /// The model's context window is full.
+        Context = "context",
+        Refusal = "refusal",
+        PermissionDenied = "permission_denied",
+        Error = "error",
+        Cancelled = "cancelled",
+    }
 }
 
 impl Wait {
@@ -57,19 +59,6 @@ impl Wait {
             Self::Pause => "pause",
         }
     }
-}
-
-impl Finish {
-    pub const ALL: [Self; 8] = [
-        Self::EndTurn,
-        Self::ToolUse,
-        Self::MaxTokens,
-        Self::Context,
-        Self::Refusal,
-        Self::PermissionDenied,
-        Self::Error,
-        Self::Cancelled,
-    ];
 }
 
 /// What happened that calls for a decision.

@@ -12,35 +12,15 @@ pub use delivery::{DUPLICATE_MAX_US, Delivery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::named::named;
+
 /// The prefix of the model of a run that a host executes.
 const MODEL: &str = "host:";
 
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "snake_case")]
-        pub enum $name { $($(#[$vdoc])* $variant),* }
-
-        impl $name {
-            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
-
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $word),* }
-            }
-
-            #[must_use]
-            pub fn parse(text: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|known| known.name() == text)
-            }
-        }
-    };
-}
-
-words! {
+named! {
     /// A program that runs agents and fires hooks.
-    Host {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Host {
         Claude = "claude",
         Codex = "codex",
         Opencode = "opencode",
@@ -51,9 +31,10 @@ words! {
     }
 }
 
-words! {
+named! {
     /// What a hook reports.
-    Happened {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Happened {
         /// A session begins, continues after a break, or was compacted.
         Start = "start",
         /// A person wrote a prompt.
@@ -70,9 +51,10 @@ words! {
     }
 }
 
-words! {
+named! {
     /// Why a session begins.
-    Source {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Source {
         Startup = "startup",
         Resume = "resume",
         Clear = "clear",
@@ -81,9 +63,10 @@ words! {
     }
 }
 
-words! {
+named! {
     /// Why a hook was answered as it was, if the driver did not decide.
-    Why {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Why {
         /// The session was told about its work.
         Injected = "injected",
         /// There is nothing to tell.
@@ -202,11 +185,11 @@ mod tests {
     #[test]
     fn names_and_parsing_agree() {
         for host in Host::ALL {
-            assert_eq!(Host::parse(host.name()), Some(*host));
+            assert_eq!(Host::parse(host.name()), Some(host));
             assert!(is_hosted(&host.model()));
         }
         for happened in Happened::ALL {
-            assert_eq!(Happened::parse(happened.name()), Some(*happened));
+            assert_eq!(Happened::parse(happened.name()), Some(happened));
         }
         assert!(!is_hosted("anthropic:claude"));
     }

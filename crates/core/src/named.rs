@@ -1,7 +1,9 @@
 //! The names of an enum's variants, written once: for JSON, the database and text.
 
 /// Defines an enum whose variants have names. `ALL`, `name` and `parse` follow from them, and serde
-/// reads and writes the same names. A variant may have a second spelling, which is only read.
+/// reads and writes the same names. A variant may have a second spelling, which is only read. The
+/// enum derives at least one of serde's traits.
+#[macro_export]
 macro_rules! named {
     (
         $(#[$attribute:meta])*

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
+use crate::Time;
 use crate::deadline::Deadline;
 use crate::evidence::Evidence;
 use crate::metric::Figure;
-use crate::{StrategyId, Time};
 
 macro_rules! plain {
     ($($name:ident is $json:literal,)+) => {$(
@@ -33,6 +33,5 @@ plain! {
     Time is "string",
     Deadline is "string",
     Evidence is "string",
-    StrategyId is "string",
     Figure is "number",
 }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 pub use effort::Effort;
 pub use pattern::ToolPattern;
 pub use price::Price;
+use punchlist_core::named;
 pub use roster::{AgentConfig, Overrides, PROVIDERS, Roster};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,21 +39,12 @@ pub const FILE_MAX: usize = 1 << 20;
 /// A sample file with the useful settings, for `punch config sample`.
 pub const SAMPLE: &str = include_str!("config/sample.toml");
 
-/// Which of the two files a table came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    User,
-    Project,
-}
-
-impl Origin {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Project => "project",
-        }
+named! {
+    /// Which of the two files a table came from.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum Origin {
+        User = "user",
+        Project = "project",
     }
 }
 

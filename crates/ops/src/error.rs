@@ -17,7 +17,7 @@ use punchlist_store::care::portable::BadImport;
 use serde_json::{Map, Value, json};
 
 use crate::explain::Fault;
-use crate::remote::Told;
+use crate::remote::RemoteError;
 use crate::web_fault::WebFault;
 
 /// Why an operation failed. Nothing was changed.
@@ -96,7 +96,7 @@ pub enum Error {
     /// A request over HTTP that was refused before it reached an operation.
     Web(Box<WebFault>),
     /// An error of a remote store that is none of the above.
-    Remote(Box<Told>),
+    Remote(Box<RemoteError>),
     /// The store is behind a server, and this needs the database itself.
     NeedsDatabase,
     /// The store failed.
@@ -240,7 +240,7 @@ impl Error {
             Self::Timeout { .. } => "timeout",
             Self::ResetRequired { .. } => "reset_required",
             Self::Web(fault) => fault.code(),
-            Self::Remote(told) => told.code,
+            Self::Remote(error) => error.code,
             Self::NeedsDatabase => "needs_database",
             Self::Internal { .. } => "internal",
             Self::Store(error) => match error.kind {
@@ -321,7 +321,7 @@ impl Error {
             }
             Self::FileExists { instead, .. } => (*instead).into(),
             Self::Web(fault) => return fault.hint(),
-            Self::Remote(told) => return told.hint.clone(),
+            Self::Remote(error) => return error.hint.clone(),
             Self::NeedsDatabase => "run it where the database is, with --db naming it".into(),
             Self::Import(bad) => match **bad {
                 BadImport::NotOurs => {
@@ -402,7 +402,7 @@ impl Error {
                 Some(json!({ "events": count, "since": since }))
             }
             Self::Web(fault) => Some(fault.facts()),
-            Self::Remote(told) => Some(Value::Object(told.facts.clone())),
+            Self::Remote(error) => Some(Value::Object(error.facts.clone())),
             Self::WouldLose { .. }
             | Self::NeedsDatabase
             | Self::NotForPostgres { .. }
@@ -495,7 +495,7 @@ impl fmt::Display for Error {
                 Loss::Nothing => f.write_str("nothing would be lost"),
             },
             Self::Web(fault) => fault.fmt(f),
-            Self::Remote(told) => f.write_str(&told.message),
+            Self::Remote(error) => f.write_str(&error.message),
             Self::NeedsDatabase => {
                 f.write_str("this needs the database itself, and --db names a server")
             }

@@ -3,6 +3,7 @@
 //!
 //! Each field repeats its limits in its schema attribute; a catalogue test checks that both agree.
 
+mod cursor;
 mod spelled;
 
 use std::borrow::Cow;
@@ -14,7 +15,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
-pub use spelled::{Agent, Due, Lasting, Limit, Past, Reference, Since, When};
+pub use cursor::{Cursor, Key};
+pub use spelled::{Agent, Due, Lasting, Limit, Past, Reference, Since, When, Words};
 
 /// An optional text: absent, null and blank all mean none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -162,9 +164,17 @@ pub fn page<T, K>(found: &mut Vec<T>, limit: Limit, key: impl Fn(&T) -> K) -> Op
 
 /// Converts a text from our own code to an input type.
 pub fn text<T: Clean>(path: &str, text: &str) -> Result<T, crate::Error> {
-    T::clean(text).map_err(|fault| {
-        let (path, detail) = (path.to_owned(), fault.to_string());
-        crate::explain::Fault::Other { path, detail }.into()
+    let path = path.to_owned();
+    T::clean(text).map_err(|fault| match fault {
+        Unclean::Blank => crate::explain::Fault::MissingField { path }.into(),
+        Unclean::Wrong(detail) => match detail.strip_prefix(MUST_BE) {
+            Some(expected) => {
+                let found = format!("`{}`", text.chars().take(60).collect::<String>());
+                crate::explain::Fault::BadValue { path, found, expected: expected.to_owned() }
+                    .into()
+            }
+            None => crate::explain::Fault::Other { path, detail }.into(),
+        },
     })
 }
 

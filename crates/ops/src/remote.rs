@@ -148,7 +148,7 @@ impl RemoteContext {
 
 /// An error that a server answered with, in the server's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct RemoteError {
     pub code: &'static str,
     pub message: String,
     pub hint: Option<String>,
@@ -210,12 +210,12 @@ impl Error {
                 members
             }
         };
-        let told = Told { code, message, hint, facts };
-        Some(told.as_refusal().unwrap_or_else(|| Self::Remote(Box::new(told))))
+        let error = RemoteError { code, message, hint, facts };
+        Some(error.as_refusal().unwrap_or_else(|| Self::Remote(Box::new(error))))
     }
 }
 
-impl Told {
+impl RemoteError {
     /// The refusal of a rule, if this is one. Our own code handles some refusals.
     fn as_refusal(&self) -> Option<Error> {
         let facts = Value::Object(self.facts.clone());

@@ -1,13 +1,14 @@
 //! `cargo xtask tidy`: checks the repository's files for what rustfmt and clippy do not see.
 //!
 //! This file walks over the files and reports. The rules are functions from text to findings:
-//! `text` for any file, `rust` for any Rust file, and `layers` for what a crate may not use, with
-//! the string literals from `literals`. No file can opt out of a rule.
+//! `text` for any file, `rust` for any Rust file, `layers` for what a crate may not use, with the
+//! string literals from `literals`, and `walks` for ARCHITECTURE.md. No file can opt out of a rule.
 
 mod layers;
 mod literals;
 mod rust;
 mod text;
+mod walks;
 
 use std::fs;
 use std::path::Path;
@@ -80,6 +81,10 @@ fn findings_in(root: &Path, path: &str) -> Result<Vec<Finding>> {
         match String::from_utf8(bytes) {
             Ok(content) => {
                 findings.extend(text::white_space(&content));
+                if path == "ARCHITECTURE.md" {
+                    let source = |path: &str| fs::read_to_string(root.join(path)).ok();
+                    findings.extend(walks::findings(&content, &source));
+                }
                 if is_rust {
                     findings.extend(rust::findings(path, &content));
                     findings.extend(layers::findings(path, &content));

@@ -10,9 +10,23 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
-use punchlist_ops::catalogue::find;
+use punchlist_core::gate::GateState;
+use punchlist_core::plan::State;
+use punchlist_core::session::SessionState;
+use punchlist_core::text::Title;
+use punchlist_ops::catalogue::Define;
+use punchlist_ops::input::{Cursor, Limit, Maybe};
+use punchlist_ops::operations::agent_list::{self, AgentList};
+use punchlist_ops::operations::gate_list::{self, GateList};
+use punchlist_ops::operations::issue_list::{self, IssueList};
+use punchlist_ops::operations::issue_show::{self, IssueShow};
+use punchlist_ops::operations::mission_list::{self, MissionList};
+use punchlist_ops::operations::plan_list::{self, PlanList, PlanRow};
+use punchlist_ops::operations::plan_tree::{self, PlanTree};
+use punchlist_ops::operations::session_list::{self, SessionList};
+use punchlist_ops::views::IssueView;
+use punchlist_ops::views::issue::ItemStatus;
 use punchlist_store::Target;
-use serde_json::{Value, json};
 
 use super::operation::id;
 use crate::args::{self, Globals};
@@ -25,7 +39,7 @@ pub(crate) const VARIABLE: &str = "PUNCH_COMPLETE";
 const OFFERED_MAX: i64 = 200;
 
 /// How many issues are looked into for their items.
-const ISSUES_MAX: usize = 20;
+const ISSUES_MAX: i64 = 20;
 
 /// What an argument names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,23 +126,41 @@ fn completer(kind: Kind) -> ArgValueCompleter {
 fn values(kind: Kind) -> Option<Vec<(String, String)>> {
     let store = Look::new()?;
     Some(match kind {
-        Kind::Issue => store.listed(
-            "issue_list",
-            json!({ "open": true, "limit": OFFERED_MAX }),
-            "issues",
-            "number",
-            "title",
-        ),
-        Kind::Plan => store.listed("plan_list", json!({}), "plans", "planFile", "branch"),
-        Kind::Mission => store.listed("mission_list", json!({}), "missions", "slug", "name"),
+        Kind::Issue => {
+            let issues = store.issues(OFFERED_MAX)?.into_iter();
+            issues.map(|issue| (issue.number.to_string(), issue.title)).collect()
+        }
+        Kind::Plan => {
+            store.plans()?.into_iter().map(|plan| (plan.plan_file, plan.branch)).collect()
+        }
+        Kind::Mission => {
+            let missions = store.read::<MissionList>(mission_list::Input {})?.missions;
+            missions.into_iter().map(|mission| (mission.slug, mission.name)).collect()
+        }
         Kind::Session => {
-            store.listed("session_list", json!({ "state": "active" }), "sessions", "id", "title")
+            let state = Some(SessionState::Active);
+            let (limit, cursor) = (Limit::default(), Cursor::FIRST);
+            let input = session_list::Input { state, limit, cursor };
+            let sessions = store.read::<SessionList>(input)?.sessions;
+            sessions.into_iter().map(|session| (session.id, session.title)).collect()
         }
         Kind::Question => {
-            short(store.listed("gate_list", json!({ "state": "open" }), "gates", "id", "text"))
+            let input = gate_list::Input {
+                state: Some(GateState::Open),
+                kind: None,
+                session: Maybe(None),
+                number: None,
+                limit: Limit::default(),
+                cursor: Cursor::FIRST,
+            };
+            let gates = store.read::<GateList>(input)?.gates;
+            short(gates.into_iter().map(|gate| (gate.id, gate.text)).collect())
         }
         Kind::Agent => {
-            let mut agents = store.listed("agent_list", json!({}), "agents", "agent", "status");
+            let known = store.read::<AgentList>(agent_list::Input {});
+            let known = known.map_or_else(Vec::new, |list| list.agents).into_iter();
+            let mut agents: Vec<(String, String)> =
+                known.map(|known| (known.agent, known.status.to_string())).collect();
             let configured = settings::read().map(|settings| settings.config.agents);
             for name in configured.iter().flat_map(|agents| agents.all()) {
                 if agents.iter().all(|(known, _)| known != name) {
@@ -137,8 +169,8 @@ fn values(kind: Kind) -> Option<Vec<(String, String)>> {
             }
             agents
         }
-        Kind::Item => store.items(),
-        Kind::Task => store.tasks(),
+        Kind::Item => store.items()?,
+        Kind::Task => store.tasks()?,
     })
 }
 
@@ -187,74 +219,69 @@ impl Look {
         Some(Self { ops, envelope, issue })
     }
 
-    fn read(&self, operation: &str, input: Value) -> Option<Value> {
-        self.ops.call(find(operation).ok()?, &self.envelope, input).ok()
+    /// What an operation answers. None: it fails, and nothing is offered.
+    fn read<D: Define>(&self, input: D::Input) -> Option<D::Output> {
+        self.ops.run::<D>(&self.envelope, input).ok()
     }
 
-    /// The objects of a list, each by a field and another that says what it is.
-    fn listed(
-        &self,
-        operation: &str,
-        input: Value,
-        list: &str,
-        field: &str,
-        about: &str,
-    ) -> Vec<(String, String)> {
-        let answer = self.read(operation, input).unwrap_or_default();
-        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let rows = answer[list].as_array().cloned().unwrap_or_default();
-        rows.iter().map(|row| (text(&row[field]), text(&row[about]))).collect()
+    /// The newest open issues.
+    fn issues(&self, most: i64) -> Option<Vec<IssueView>> {
+        let input = issue_list::Input {
+            status: None,
+            text: Maybe(None),
+            open: Some(true),
+            label: Maybe(None),
+            assignee: Maybe(None),
+            limit: Limit::of(most),
+            cursor: Cursor::FIRST,
+        };
+        Some(self.read::<IssueList>(input)?.issues)
+    }
+
+    fn plans(&self) -> Option<Vec<PlanRow>> {
+        Some(self.read::<PlanList>(plan_list::Input { include_archived: None })?.plans)
     }
 
     /// The open items of the issue that is named, else of the newest open issues.
-    fn items(&self) -> Vec<(String, String)> {
-        let open = json!({ "open": true, "limit": ISSUES_MAX });
+    fn items(&self) -> Option<Vec<(String, String)>> {
         let numbers: Vec<i64> = match self.issue {
             Some(number) => vec![number],
-            None => {
-                let listed = self.listed("issue_list", open, "issues", "number", "title");
-                listed.iter().filter_map(|(number, _)| number.parse().ok()).collect()
-            }
+            None => self.issues(ISSUES_MAX)?.iter().map(|issue| issue.number).collect(),
         };
         let mut items = Vec::new();
-        for number in numbers.into_iter().take(ISSUES_MAX) {
-            let shown = self.read("issue_show", json!({ "number": number })).unwrap_or_default();
-            for list in ["criteria", "steps"] {
-                for item in shown[list].as_array().into_iter().flatten() {
-                    let is_settled =
-                        matches!(item["status"].as_str(), Some("completed" | "cancelled"));
-                    if let (false, Some(id), Some(text)) =
-                        (is_settled, item["id"].as_str(), item["content"].as_str())
-                    {
-                        items.push((id.to_owned(), format!("#{number} {text}")));
-                    }
-                }
-            }
+        for number in numbers {
+            let Some(shown) = self.read::<IssueShow>(issue_show::Input { number }) else {
+                continue;
+            };
+            let is_open = |status| matches!(status, ItemStatus::Pending | ItemStatus::InProgress);
+            let all = shown.criteria.into_iter().chain(shown.steps);
+            let open = all.filter(|item| is_open(item.status));
+            items.extend(open.map(|item| (item.id, format!("#{number} {}", item.content))));
         }
-        short(items)
+        Some(short(items))
     }
 
     /// The open tasks of all plans, as `t12`.
-    fn tasks(&self) -> Vec<(String, String)> {
+    fn tasks(&self) -> Option<Vec<(String, String)>> {
         let mut tasks = Vec::new();
-        for (plan_file, branch) in
-            self.listed("plan_list", json!({}), "plans", "planFile", "branch")
-        {
-            let tree = json!({ "planFile": plan_file, "branch": branch });
-            let mut open = self.read("plan_tree", tree).unwrap_or_default()["tasks"].take();
-            let mut rest: Vec<Value> = open.as_array_mut().map(std::mem::take).unwrap_or_default();
+        for plan in self.plans()? {
+            let input = plan_tree::Input {
+                plan_file: Title::new(&plan.plan_file).ok()?,
+                branch: Maybe(Title::new(&plan.branch).ok()),
+                include_archived: None,
+            };
+            let Some(tree) = self.read::<PlanTree>(input) else { continue };
+            let mut rest = tree.tasks;
             rest.reverse();
-            while let Some(mut task) = rest.pop() {
-                if !matches!(task["state"].as_str(), Some("completed" | "cancelled")) {
-                    let text = task["content"].as_str().unwrap_or_default().to_owned();
-                    tasks.push((format!("t{}", task["seq"]), text));
+            while let Some(task) = rest.pop() {
+                if let (Some(seq), false) =
+                    (task.seq, matches!(task.state, State::Completed | State::Cancelled))
+                {
+                    tasks.push((format!("t{seq}"), task.content));
                 }
-                let mut below =
-                    task["children"].as_array_mut().map(std::mem::take).unwrap_or_default();
-                below.reverse();
-                rest.append(&mut below);
+                rest.extend(task.children.into_iter().rev());
             }
         }
-        tasks
+        Some(tasks)
     }
 }

@@ -48,10 +48,10 @@ pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
     if globals.json {
         output::print_json(&json!({ "store": store, "hosts": hosts }))?;
     } else if !globals.quiet || !ok {
-        let told = render::doctor::render(&store) + &render::doctor::hosts(&hosts);
-        output::print(&told)?;
+        let report = render::doctor::render(&store) + &render::doctor::hosts(&hosts);
+        output::print(&report)?;
     }
-    if ok { Ok(()) } else { Err(Failure::Told(1)) }
+    if ok { Ok(()) } else { Err(Failure::Shown(1)) }
 }
 
 /// Each host of this machine: the state of its files, and when its hooks last fired here.

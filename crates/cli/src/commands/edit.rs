@@ -150,7 +150,7 @@ impl Edit<'_> {
                     "Nothing was changed; your text is kept in {}.\n",
                     draft.keep()
                 ))?;
-                return Err(Failure::Told(error.meaning().exit));
+                return Err(Failure::Shown(error.meaning().exit));
             }
         }
     }

@@ -5,9 +5,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::GateId;
 use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose};
 use punchlist_core::naming::{self, Candidate};
-use punchlist_core::text::{Body, Content, Title};
+use punchlist_core::text::{Body, Content};
 use punchlist_ops::catalogue::{Define, find};
-use punchlist_ops::input::{Limit, Maybe};
+use punchlist_ops::input::{Cursor, Limit, Maybe};
 use punchlist_ops::operations::gate_answer::{self, GateAnswer};
 use punchlist_ops::operations::gate_list::{self, GateList};
 use punchlist_ops::operations::todo_accept::{self, TodoAccept};
@@ -319,15 +319,15 @@ impl Inbox<'_> {
     /// The gates of a state, or all, the oldest first.
     pub(super) fn gates(&self, state: Option<GateState>) -> Result<Vec<GateView>, Failure> {
         let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
-        let mut cursor = Maybe::default();
+        let mut cursor = Cursor::FIRST;
         let mut gates = Vec::new();
         loop {
             let input = gate_list::Input { cursor, ..wanted_gates(state) };
             let page = self.ops.run::<GateList>(&envelope, input)?;
             gates.extend(page.gates);
-            match page.next_cursor.as_deref().map(Title::new) {
-                Some(Ok(next)) => cursor = Maybe(Some(next)),
-                _ => return Ok(gates),
+            cursor = Cursor(page.next_cursor);
+            if cursor == Cursor::FIRST {
+                return Ok(gates);
             }
         }
     }
@@ -392,7 +392,7 @@ const fn wanted_gates(state: Option<GateState>) -> gate_list::Input {
         session: Maybe(None),
         number: None,
         limit: Limit::MAX,
-        cursor: Maybe(None),
+        cursor: Cursor::FIRST,
     }
 }
 

@@ -104,7 +104,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             output::print(&format!("{BOLD}{}{BOLD:#}: what to do next\n{lines}", host.label()))?;
         }
     }
-    if faults.is_empty() { Ok(()) } else { Err(Failure::Told(1)) }
+    if faults.is_empty() { Ok(()) } else { Err(Failure::Shown(1)) }
 }
 
 fn declined() -> Failure {
@@ -137,7 +137,7 @@ fn finish_json(
     let is_whole = faults.is_empty();
     let answer = json!({ "changes": changes, "leftAlone": faults, "written": !is_dry });
     output::print_json_line(&answer)?;
-    if is_whole { Ok(()) } else { Err(Failure::Told(1)) }
+    if is_whole { Ok(()) } else { Err(Failure::Shown(1)) }
 }
 
 /// The named hosts, else those found on this machine.

@@ -59,7 +59,7 @@ pub(super) fn run(globals: &Globals) -> Result<(), Failure> {
     output::print("An empty line takes what stands in [brackets]; Ctrl-C leaves.\n\n")?;
     let Some((file, text)) = interview()? else {
         output::print("Nothing was written.\n")?;
-        return Err(Failure::Told(1));
+        return Err(Failure::Shown(1));
     };
     let name = file.display().to_string();
     output::print(&format!("Wrote {}.\n", output::line(&name)))?;

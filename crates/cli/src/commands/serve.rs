@@ -130,9 +130,13 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     if let Some(sign_in) = sign_in.filter(|_| matches.get_flag("open")) {
         browse(&sign_in)?;
     }
-    let crew =
-        Crew { ops: &ops, agents: &envelope.agents, actor: &envelope.actor, config: &config };
-    let served = serve(server, &stop, jobs, &crew);
+    let worker = ServerWorker {
+        ops: &ops,
+        agents: &envelope.agents,
+        actor: &envelope.actor,
+        config: &config,
+    };
+    let served = serve(server, &stop, jobs, &worker);
     // One that cannot be removed is found to be gone when somebody asks it.
     let _ = ops.server_ends(&url);
     served
@@ -152,8 +156,8 @@ fn sign_in(
     Ok(Some(link(url, &made.code)))
 }
 
-/// What the worker inside the server needs.
-struct Crew<'a> {
+/// The worker inside the server.
+struct ServerWorker<'a> {
     ops: &'a Ops,
     agents: &'a Arc<Roster>,
     actor: &'a Actor,
@@ -161,7 +165,12 @@ struct Crew<'a> {
 }
 
 /// Serves until asked to stop; the worker ends with the server.
-fn serve(server: Server, stop: &Stop, jobs: usize, crew: &Crew<'_>) -> Result<(), Failure> {
+fn serve(
+    server: Server,
+    stop: &Stop,
+    jobs: usize,
+    worker: &ServerWorker<'_>,
+) -> Result<(), Failure> {
     let (handle, is_over) = (server.handle(), AtomicBool::new(false));
     let is_stopped = || is_over.load(Ordering::SeqCst) || stop.asked();
     std::thread::scope(|scope| {
@@ -173,19 +182,19 @@ fn serve(server: Server, stop: &Stop, jobs: usize, crew: &Crew<'_>) -> Result<()
                 }
             }
         });
-        let worker = (jobs > 0).then(|| scope.spawn(|| crew.work(jobs, &is_stopped)));
+        let working = (jobs > 0).then(|| scope.spawn(|| worker.run(jobs, &is_stopped)));
         let served = server.run();
         is_over.store(true, Ordering::SeqCst);
-        let worked = worker.map_or(Ok(()), |worker| {
+        let worked = working.map_or(Ok(()), |working| {
             let crashed = |_| Err(Error::Internal { detail: "the worker crashed".to_owned() });
-            worker.join().unwrap_or_else(crashed)
+            working.join().unwrap_or_else(crashed)
         });
         Ok(served.and(worked)?)
     })
 }
 
-impl Crew<'_> {
-    fn work(&self, jobs: usize, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
+impl ServerWorker<'_> {
+    fn run(&self, jobs: usize, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
         let (models, telemetry) = (Shelf::default(), caller::telemetry());
         let tools = ConfiguredTools::new(self.ops, self.config, caller::folder(), &caller::ticking);
         let observer = telemetry.beside(|_| {});

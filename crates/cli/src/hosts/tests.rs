@@ -44,8 +44,8 @@ fn a_payload_of_any_shape_is_decoded() {
         "last_assistant_message": null, "background_tasks": {}, "permission_mode": [],
         "transcript_path": 1, "tool_input": "x", "todos": "x", "status": 3,
     });
-    for host in Host::ALL {
-        for happened in Happened::ALL {
+    for host in &Host::ALL {
+        for happened in &Happened::ALL {
             let hook = dialect(*host).decode(*happened, &odd);
             assert_eq!((hook.host, hook.event), (*host, *happened));
             assert!(hook.external_id.0.is_none() && hook.turn.0.is_none());
@@ -57,8 +57,8 @@ fn a_payload_of_any_shape_is_decoded() {
 /// P-13: what goes out is JSON or nothing, for every host, event and answer.
 #[test]
 fn every_answer_is_json_or_nothing() {
-    for host in Host::ALL {
-        for happened in Happened::ALL {
+    for host in &Host::ALL {
+        for happened in &Happened::ALL {
             for (answer, text) in [
                 (Answer::Allow, None),
                 (Answer::Allow, Some("left: \"One\"\n")),

@@ -17,15 +17,16 @@ pub(super) fn listed(output: &run_list::Output, now: Time) -> String {
     if output.runs.is_empty() {
         return "No runs to show. `punch run \"…\"` begins one.\n".to_owned();
     }
-    let ids: Vec<&str> = output.runs.iter().map(|run| run.id.as_str()).collect();
-    let rows = output.runs.iter().map(|run| {
+    let ids: Vec<String> = output.runs.iter().map(|run| run.id.to_string()).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let rows = output.runs.iter().zip(&ids).map(|(run, id)| {
         let cost = run.usage.cost_usd.map(|cost| format!("${cost:.4}")).unwrap_or_default();
         let on = run.number.map(|number| format!("#{number} ")).unwrap_or_default();
         let prompt = line(run.prompt.as_deref().unwrap_or(&run.model));
         vec![
-            short_among(&run.id, &ids).to_owned(),
+            short_among(id, &ids).to_owned(),
             state(run),
-            ago(Time::parse(&run.updated_at), now),
+            ago(run.updated_at, now),
             line(&run.agent),
             cost,
             format!("{on}{prompt}"),
@@ -65,8 +66,8 @@ pub(crate) fn ended(reason: StopReason) -> &'static str {
 /// A run that was started; none: its conversation has nothing to answer.
 pub(super) fn started(run: Option<&RunView>) -> String {
     let Some(run) = run else { return "There is nothing to answer.\n".to_owned() };
-    let (id, agent, model) = (short(&run.id), line(&run.agent), line(&run.model));
-    did("Started", &format!("run {id} of {agent} with {model}; {}", stands(run)))
+    let (id, agent, model) = (run.id.to_string(), line(&run.agent), line(&run.model));
+    did("Started", &format!("run {} of {agent} with {model}; {}", short(&id), stands(run)))
 }
 
 /// A run, what it said, and the items of its lists.
@@ -75,14 +76,14 @@ pub(super) fn shown(output: &run_show::Output, now: Time) -> String {
     let (agent, model) = (line(&run.agent), line(&run.model));
     let mut shown = format!("{BOLD}{agent}{BOLD:#} {DIM}{model}{DIM:#}\n");
     let mut add = |text: &str| shown.push_str(&hanging("  ", "  ", text, width()));
-    let (since, by) = (ago(Time::parse(&run.created_at), now), line(&run.started_by));
+    let (since, by) = (ago(run.created_at, now), line(&run.started_by));
     add(&format!("{}; started {since} by {by}", stands(run)));
     if !said.is_empty() {
         add(&clean(said));
     }
     output.done.iter().chain(&output.left).for_each(|item| add(&item_line(item)));
     add(&used(run));
-    add(&format!("run {}", short(&run.id)));
+    add(&format!("run {}", short(&run.id.to_string())));
     shown
 }
 
@@ -93,7 +94,8 @@ pub(super) fn stepped(state: RunState) -> String {
 
 /// A run that was asked to end.
 pub(super) fn stopped(run: &RunView) -> String {
-    let id = short(&run.id);
+    let id = run.id.to_string();
+    let id = short(&id);
     match run.ended_at.is_some() {
         true => format!("{GREEN}Stopped{GREEN:#} run {id}.\n"),
         false => format!("{YELLOW}Asked{YELLOW:#} run {id} to end; it will in a moment.\n"),

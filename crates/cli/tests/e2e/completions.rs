@@ -43,6 +43,10 @@ fn completions_include_the_contents_of_the_store() {
             .exit,
         Some(0)
     );
+    for (verb, text) in [("add", "Ask everybody"), ("drop", "Ask everybody")] {
+        let ran = place.punch(["todo", verb, text, "--issue", "1"]).run();
+        assert_eq!(ran.exit, Some(0), "{ran:?}");
+    }
     assert_eq!(place.punch(["agent", "register", "coder"]).run().exit, Some(0));
     std::fs::write(place.home().join("plan.md"), "# T\n- [ ] build\n- [x] old\n").unwrap();
     assert_eq!(place.punch(["plan", "import", "plan.md"]).run().exit, Some(0));
@@ -54,7 +58,8 @@ fn completions_include_the_contents_of_the_store() {
         asked(&place.bare(words).env("PUNCH_COMPLETE", "fish"))
     };
     assert!(offered(&["issue", "show", ""]).contains("1\tCheckout fails"));
-    assert!(offered(&["todo", "done", "--issue", "1", ""]).contains("#1 A test covers it"));
+    let items = offered(&["todo", "done", "--issue", "1", ""]);
+    assert!(items.contains("#1 A test covers it") && !items.contains("Ask everybody"), "{items}");
     let tasks = offered(&["plan", "complete", "t"]);
     assert!(tasks.contains("t2\tbuild") && !tasks.contains("old"), "{tasks}");
     assert!(offered(&["plan", "tree", "pl"]).contains("plan.md"));

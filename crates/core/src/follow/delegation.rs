@@ -67,7 +67,7 @@ pub fn reported(delegation: &Delegation, on: &Reported<'_>) -> Vec<Then> {
     }
     then.extend(held(delegation));
     then.extend(completed(delegation, on));
-    then.extend(told(delegation));
+    then.extend(resumed(delegation));
     then
 }
 
@@ -112,7 +112,7 @@ pub fn completes(delegation: &Delegation) -> Option<TodoId> {
 
 /// The delegating run is resumed with the result. A synchronous call already returns the result, so
 /// no message is needed.
-fn told(delegation: &Delegation) -> Option<Then> {
+fn resumed(delegation: &Delegation) -> Option<Then> {
     let run = delegation.run_id.filter(|_| delegation.state.is_over())?;
     let news = (delegation.mode == Mode::Async).then(|| delegation.news());
     Some(Then::Wake { run, by: Trigger::DelegationReturned, news })
@@ -145,7 +145,7 @@ pub fn called_off(delegation: &Delegation, run: Option<&Run>) -> Vec<Then> {
         run: run.id,
         reason: "the work was called off",
     });
-    ended.into_iter().chain(told(delegation)).collect()
+    ended.into_iter().chain(resumed(delegation)).collect()
 }
 
 /// Returned work goes back to the agent that did it in a run of ours, with the feedback (M-51). An

@@ -54,18 +54,18 @@ fn is_asked_about(todo: &Todo) -> bool {
 /// What a sweep did to a pillar's list, for the cycle's answer and for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Titles of the items that a person was asked or told about.
+    /// Titles of the items that a person was asked or notices about.
     pub escalated: Vec<String>,
     pub demoted: Vec<String>,
     pub cancelled: Vec<String>,
     pub archived: i64,
     /// The messages to people, in order.
-    pub told: Vec<Told>,
+    pub notices: Vec<Notice>,
 }
 
 /// The message to people about a late item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Notice {
     /// They are asked what to do with it.
     Asked(TodoId),
     Said(Then),
@@ -88,8 +88,8 @@ pub fn swept(
                 let is_settled = after.todo(e.todo_id).is_some_and(|t| t.status.is_settled());
                 match before.todo(e.todo_id).filter(|_| is_settled) {
                     // There is nothing left to ask.
-                    Some(todo) => swept.told.push(Told::Said(said(chat, &called_off(todo)))),
-                    None => swept.told.push(Told::Asked(e.todo_id)),
+                    Some(todo) => swept.notices.push(Notice::Said(said(chat, &called_off(todo)))),
+                    None => swept.notices.push(Notice::Asked(e.todo_id)),
                 }
                 swept.escalated.push(titled(e.todo_id));
             }

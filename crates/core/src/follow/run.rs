@@ -99,6 +99,6 @@ pub fn tools_failed(item: &Todo, error: &str) -> Option<(HoldTodo, String)> {
     let why: String = why.chars().take(REASON_MAX).collect();
     let reason = Body::new(&format!("its tools failed: {why}")).ok()?;
     let hold = HoldTodo { todo_id: item.id, kind: HoldKind::Failed, reason, until: None };
-    let told = format!("“{}” is held as failed: {why}. Go on with the others.", item.title);
-    Some((hold, told))
+    let message = format!("“{}” is held as failed: {why}. Go on with the others.", item.title);
+    Some((hold, message))
 }

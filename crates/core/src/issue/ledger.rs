@@ -92,7 +92,7 @@ pub fn follow(
     if decided.events.iter().all(|event| matches!(event, Event::TodoTaken(_))) {
         return Decision::default();
     }
-    let mut events: Vec<Event> = told(checklist, command, decided)
+    let mut events: Vec<Event> = lines_about(checklist, command, decided)
         .into_iter()
         .map(|text| note(issue, text, actor, now, ids))
         .collect();
@@ -132,7 +132,7 @@ fn judged_parts(checklist: &Snapshot, decided: &Decision) -> Vec<Part> {
 }
 
 /// The ledger lines for a change of the checklist.
-fn told(checklist: &Snapshot, command: &Command, decided: &Decision) -> Vec<String> {
+fn lines_about(checklist: &Snapshot, command: &Command, decided: &Decision) -> Vec<String> {
     let criterion = |id: &TodoId| -> Option<&Todo> {
         checklist.todo(*id).filter(|todo| todo.kind == TodoKind::Criterion)
     };

@@ -102,8 +102,11 @@ impl Decide for TransitionIssue {
                     parts: if closes { vec![Part::Status] } else { Vec::new() },
                 };
                 let mut decision = Decision { events: vec![moved.into()], ..Decision::default() };
-                let told = closing.checklist.filter(|_| to == IssueStatus::Resolved).and_then(told);
-                decision.events.extend(told.map(|text| ledger::note(issue, text, actor, now, ids)));
+                let line = closing
+                    .checklist
+                    .filter(|_| to == IssueStatus::Resolved)
+                    .and_then(closing_line);
+                decision.events.extend(line.map(|text| ledger::note(issue, text, actor, now, ids)));
                 Ok(decision)
             }
         }
@@ -111,7 +114,7 @@ impl Decide for TransitionIssue {
 }
 
 /// The ledger line about the criteria an issue was closed against (K-27).
-fn told(checklist: &Snapshot) -> Option<String> {
+fn closing_line(checklist: &Snapshot) -> Option<String> {
     let (accepted, count) = accepted(checklist);
     (count > 0).then(|| format!("Closed against its criteria: {accepted} of {count} accepted."))
 }
@@ -388,8 +391,8 @@ mod tests {
         assert_eq!(notes(&checklist), Vec::<String>::new(), "none of these stands");
         add(&mut checklist, TodoKind::Criterion, Status::Completed, None);
         add(&mut checklist, TodoKind::Criterion, Status::Pending, None);
-        let told = notes(&checklist);
-        assert_eq!(told.len(), 1);
-        assert!(told[0].contains("Closed against its criteria: 1 of 2 accepted."), "{told:?}");
+        let lines = notes(&checklist);
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].contains("Closed against its criteria: 1 of 2 accepted."), "{lines:?}");
     }
 }

@@ -13,7 +13,7 @@ pub struct RecordHosted {
     /// A tool that changes something succeeded.
     pub changed: bool,
     /// The model has seen all messages to the session.
-    pub told: bool,
+    pub caught_up: bool,
 }
 
 impl Decide for RecordHosted {
@@ -28,7 +28,7 @@ impl Decide for RecordHosted {
         if self.changed {
             counters.changed(false);
         }
-        if self.told {
+        if self.caught_up {
             counters.answered = counters.heard;
         }
         let mut decision = Decision::default();

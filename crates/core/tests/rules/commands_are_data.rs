@@ -1,77 +1,110 @@
 //! Commands are data: each can be serialised and read back unchanged.
 
+use std::any::type_name;
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
+use punchlist_core::decide::COMMANDS;
 use punchlist_core::delegation::{
     BuryDelegation, CancelDelegation, DecideProposal, Delegate, HeartbeatDelegation, Mode,
     ProposalDecision, Report, ReportDelegation, Review, TakeDelegation,
 };
-use punchlist_core::driver::{Spent, Trigger};
+use punchlist_core::driver::{Budget, Spent, Trigger};
 use punchlist_core::gate::{
-    AnswerGate, AskPermission, GateDecision, GateKind, OpenGate, Purpose, RevokePermission,
+    AnswerGate, AskPermission, ClientAnswer, GateDecision, GateKind, OpenGate, Purpose,
+    RelayAnswer, RevokePermission,
 };
 use punchlist_core::issue::{
     AssignIssue, CloseAsDuplicate, CommentIssue, CreateIssue, DeferIssue, LinkIssues, LinkKind,
     TransitionIssue, UnlinkIssues,
 };
 use punchlist_core::metric::{CollectMetrics, FailCollection, RecordReading};
-use punchlist_core::mission::{Escalate, RunCycle, SetStanding, Standing};
+use punchlist_core::mission::{
+    Escalate, InitMission, MissionSpec, RunCycle, SetStanding, Standing,
+};
 use punchlist_core::plan::PurgePlans;
 use punchlist_core::run::{
-    CancelRun, ConfigureRun, DriveRun, RecordReply, RecordResult, RecordStart, RecordSummary,
-    TakeRun, WakeRun,
+    CancelRun, ConfigureRun, DriveRun, RecordHosted, RecordReply, RecordResult, RecordStart,
+    RecordSummary, Settings, StartRun, TakeRun, WakeRun,
 };
 use punchlist_core::session::{
-    BindSession, EndSession, PauseSession, PromoteSession, ResumeSession, StartSession,
-    UnbindSession,
+    AdoptSession, BindSession, EndSession, PauseSession, PromoteSession, ReopenSession,
+    ResumeSession, StartSession, UnbindSession,
 };
 use punchlist_core::text::{Body, Title};
 use punchlist_core::{
-    AgentPath, AgentStatus, ConversationId, Decide, Ids, IssueStatus, Span, Time,
+    AgentPath, AgentStatus, ConversationId, Decide, Ids, IssueStatus, Reach, Role, Scope, Span,
+    Time,
 };
 use serde_json::json;
 
-fn same<C: Decide + Debug + PartialEq>(command: &C) {
-    let text = serde_json::to_string(command).unwrap();
-    let read: C = serde_json::from_str(&text).unwrap();
-    assert_eq!(read, *command, "{text}");
+/// The names of the commands that were read back unchanged.
+#[derive(Default)]
+struct Seen(BTreeSet<&'static str>);
+
+impl Seen {
+    #[track_caller]
+    fn same<C: Decide + Debug + PartialEq>(&mut self, command: &C) {
+        let text = serde_json::to_string(command).unwrap();
+        let read: C = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, *command, "{text}");
+        self.0.extend(type_name::<C>().rsplit("::").next());
+    }
 }
 
+/// Covers the whole list of commands: a new one without a line here fails the test.
 #[test]
-fn a_serialised_command_is_read_back_unchanged() {
+fn every_serialised_command_is_read_back_unchanged() {
+    let mut seen = Seen::default();
     let (title, body) = (Title::new("a").unwrap(), Body::new("b").unwrap());
     let (at, agent) = (Time::from_micros(7), AgentPath::primary());
     let (some, spent) = (|| Some("x".to_owned()), Spent { input: 1, cached: 2, output: 3 });
     let conversation_id = ConversationId::from(Ids::new(at, 1).ulid());
 
-    same(&CreateIssue { title: title.clone(), body: Some(body.clone()), force_new: true });
+    seen.same(&CreateIssue { title: title.clone(), body: Some(body.clone()), force_new: true });
     let (status, reason) = (IssueStatus::Resolved, Some(body.clone()));
-    same(&TransitionIssue { status, reason, confirm: true });
-    same(&CommentIssue { text: body.clone() });
-    same(&LinkIssues { kind: LinkKind::ChildOf });
-    same(&UnlinkIssues { kind: LinkKind::RelatesTo });
-    same(&CloseAsDuplicate { note: None });
-    same(&DeferIssue { until: Some(at) });
-    same(&AssignIssue { assignment: some() });
+    seen.same(&TransitionIssue { status, reason, confirm: true });
+    seen.same(&CommentIssue { text: body.clone() });
+    seen.same(&LinkIssues { kind: LinkKind::ChildOf });
+    seen.same(&UnlinkIssues { kind: LinkKind::RelatesTo });
+    seen.same(&CloseAsDuplicate { note: None });
+    seen.same(&DeferIssue { until: Some(at) });
+    seen.same(&AssignIssue { assignment: some() });
 
     let (host, external_id, directory) = (Some(title.clone()), None, some());
-    same(&StartSession { title: title.clone(), conversation_id, host, external_id, directory });
-    same(&BindSession { take_over: true });
-    same(&UnbindSession);
-    same(&PromoteSession);
-    same(&PauseSession { reason: some() });
-    same(&ResumeSession);
-    same(&EndSession);
+    seen.same(&StartSession {
+        title: title.clone(),
+        conversation_id,
+        host,
+        external_id,
+        directory,
+    });
+    seen.same(&BindSession { take_over: true });
+    seen.same(&UnbindSession);
+    seen.same(&PromoteSession);
+    seen.same(&PauseSession { reason: some() });
+    seen.same(&ResumeSession);
+    seen.same(&EndSession);
+    seen.same(&AdoptSession { external_id: "x".to_owned(), directory: some() });
+    seen.same(&ReopenSession);
 
-    same(&OpenGate {
+    let question = OpenGate {
         kind: GateKind::Form,
         purpose: Some(Purpose::SignOff),
         text: body.clone(),
         details: json!({ "a": [1, null] }),
         end: IssueStatus::Rejected,
-    });
-    same(&AnswerGate::plain(GateDecision::Refuse, Some(json!("no"))));
-    same(&AskPermission {
+    };
+    seen.same(&question);
+    let answer = ClientAnswer {
+        gate: "g".to_owned(),
+        decision: GateDecision::Resume,
+        response: Some(json!({ "a": 1 })),
+        is_apart: true,
+    };
+    seen.same(&RelayAnswer { question, answer });
+    seen.same(&AnswerGate::plain(GateDecision::Refuse, Some(json!("no"))));
+    seen.same(&AskPermission {
         tool: title.clone(),
         agent: agent.clone(),
         run: title.clone(),
@@ -80,9 +113,9 @@ fn a_serialised_command_is_read_back_unchanged() {
         digest: "d".to_owned(),
         definition: json!({ "command": "ls" }),
     });
-    same(&RevokePermission {});
+    seen.same(&RevokePermission {});
 
-    same(&Delegate {
+    seen.same(&Delegate {
         kind: title,
         mission: body.clone(),
         rationale: None,
@@ -92,35 +125,60 @@ fn a_serialised_command_is_read_back_unchanged() {
         conversation_id: Some(conversation_id),
         run_id: None,
     });
-    same(&TakeDelegation { lease_s: 30, clock: at });
-    same(&HeartbeatDelegation { epoch: 2, lease_s: 0, clock: at });
+    seen.same(&TakeDelegation { lease_s: 30, clock: at });
+    seen.same(&HeartbeatDelegation { epoch: 2, lease_s: 0, clock: at });
     let done = Report::Done { result: body.clone(), proposal: None };
     for report in [done, Report::Failed { error: body.clone() }] {
-        same(&ReportDelegation { report, epoch: 1, clock: at });
+        seen.same(&ReportDelegation { report, epoch: 1, clock: at });
     }
-    same(&BuryDelegation);
-    same(&CancelDelegation { reason: Some(body) });
-    same(&DecideProposal { decision: ProposalDecision::Modify, items: Some(Vec::new()) });
+    seen.same(&BuryDelegation);
+    seen.same(&CancelDelegation { reason: Some(body) });
+    seen.same(&DecideProposal { decision: ProposalDecision::Modify, items: Some(Vec::new()) });
 
-    same(&TakeRun { after_death: true });
-    same(&ConfigureRun { settings: None });
-    same(&RecordReply { spent, calls: Some(u64::MAX), window: Some(5), heard: None });
-    same(&RecordResult { changed: true, touched_list: false, failed_on: None });
-    same(&RecordStart { call_id: "c".to_owned() });
-    same(&RecordSummary { spent });
-    same(&DriveRun { detail: some(), code: None });
-    same(&WakeRun { by: Trigger::GateAnswered, said: true });
-    same(&CancelRun { reason: "r".to_owned(), executed: false });
+    let settings: Settings = serde_json::from_value(json!({
+        "model": "scripted:x", "drives": true, "budget": Budget::default(), "maxTokens": 1,
+        "history": 2,
+    }))
+    .unwrap();
+    seen.same(&StartRun {
+        agent: agent.clone(),
+        role: Role::Worker,
+        mission: some(),
+        pillar: None,
+        conversation_id,
+        turn_id: "t".to_owned(),
+        session_id: None,
+        plan: Some(Scope::Issue { issue_id: "i".to_owned() }),
+        delegation_id: None,
+        settings,
+        reach: Some(Reach::default()),
+        names_model: true,
+        held: true,
+    });
+    seen.same(&RecordHosted { changed: true, caught_up: false });
+    seen.same(&TakeRun { after_death: true });
+    seen.same(&ConfigureRun { settings: None });
+    seen.same(&RecordReply { spent, calls: Some(u64::MAX), window: Some(5), heard: None });
+    seen.same(&RecordResult { changed: true, touched_list: false, failed_on: None });
+    seen.same(&RecordStart { call_id: "c".to_owned() });
+    seen.same(&RecordSummary { spent });
+    seen.same(&DriveRun { detail: some(), code: None });
+    seen.same(&WakeRun { by: Trigger::GateAnswered, said: true });
+    seen.same(&CancelRun { reason: "r".to_owned(), executed: false });
 
-    same(&SetStanding { pillar: some(), status: Standing::Paused });
-    same(&RunCycle { if_due: true });
-    same(&Escalate { mission: "m".to_owned(), pillar: "p".to_owned() });
-    same(&RecordReading { metric: "m".to_owned(), value: json!(1.5), at: Some(at) });
-    same(&CollectMetrics { metric: None });
+    let spec = json!({ "name": "M", "slug": "m", "pillars": [{ "name": "P" }] });
+    let spec: MissionSpec = serde_json::from_value(spec).unwrap();
+    seen.same(&InitMission { spec, directory: some(), only_missing: true });
+    seen.same(&SetStanding { pillar: some(), status: Standing::Paused });
+    seen.same(&RunCycle { if_due: true });
+    seen.same(&Escalate { mission: "m".to_owned(), pillar: "p".to_owned() });
+    seen.same(&RecordReading { metric: "m".to_owned(), value: json!(1.5), at: Some(at) });
+    seen.same(&CollectMetrics { metric: None });
     let (metric, error) = ("m".to_owned(), "e".to_owned());
-    same(&FailCollection { metric, error, attempt: 2, gives_up: true });
-    same(&PurgePlans { older_than: Span::seconds(3), confirm: true });
+    seen.same(&FailCollection { metric, error, attempt: 2, gives_up: true });
+    seen.same(&PurgePlans { older_than: Span::seconds(3), confirm: true });
     let (status, note) = (AgentStatus::Busy, some());
-    same(&punchlist_core::agent::RegisterAgent { agent: agent.clone(), kind: None });
-    same(&punchlist_core::agent::SetAgentStatus { agent, status, note });
+    seen.same(&punchlist_core::agent::RegisterAgent { agent: agent.clone(), kind: None });
+    seen.same(&punchlist_core::agent::SetAgentStatus { agent, status, note });
+    assert_eq!(seen.0, COMMANDS.iter().copied().collect());
 }

@@ -126,7 +126,7 @@ impl Runtime<'_> {
             delegation_id: Maybe(Some(text("delegationId", &held.id)?)),
         };
         let run = match self.ops.run::<RunBegin>(&self.system(project), begin) {
-            Ok(begun) => begun.run.and_then(|run| RunId::parse(&run.id)),
+            Ok(begun) => begun.run.map(|run| run.id),
             Err(error) if is_temporary(&error) => return Err(error),
             // It cannot be done: report that.
             Err(error) => {

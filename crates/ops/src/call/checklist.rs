@@ -84,7 +84,7 @@ impl Call<'_, '_> {
     ) -> Result<(), Error> {
         let Some(issue) = self.tx.issue_by_id(id, Lock::No)? else { return Ok(()) };
         let now = self.envelope.now;
-        let told = ledger::follow(&issue, snapshot, command, decided, actor, now, &mut self.ids);
-        self.record_issue(issue.project_id, Some(issue), &told).map(|_| ())
+        let lines = ledger::follow(&issue, snapshot, command, decided, actor, now, &mut self.ids);
+        self.record_issue(issue.project_id, Some(issue), &lines).map(|_| ())
     }
 }

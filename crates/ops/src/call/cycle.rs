@@ -2,7 +2,7 @@
 //! runs it at a time.
 
 use punchlist_core::follow::Then;
-use punchlist_core::follow::mission::{self as follow, Told};
+use punchlist_core::follow::mission::{self as follow, Notice};
 use punchlist_core::metric::{self, TREND_READINGS};
 use punchlist_core::mission::{Escalate, Measured, Pillar, RunCycle, Shared, planning};
 use punchlist_core::{Mission, Place, Scope, Snapshot, Status, Todo, TodoId};
@@ -63,10 +63,10 @@ impl Call<'_, '_> {
         let before = list.clone();
         let decision = self.decide(&mut list, sweep)?;
         let swept = follow::swept(&before, &list, &decision, mission.conversation_id);
-        for told in swept.told {
-            match told {
-                Told::Asked(id) => self.escalate(mission, pillar, &before, id)?,
-                Told::Said(then) => self.then(mission.project_id, [then])?,
+        for notice in swept.notices {
+            match notice {
+                Notice::Asked(id) => self.escalate(mission, pillar, &before, id)?,
+                Notice::Said(then) => self.then(mission.project_id, [then])?,
             }
         }
         output.escalated.extend(swept.escalated);

@@ -163,10 +163,10 @@ impl Call<'_, '_> {
     ) -> Result<Option<TodoId>, Error> {
         let (mut list, todo_id) = self.todo(&todo_id.to_string())?;
         let held = list.todo(todo_id).and_then(|item| follow::tools_failed(item, error));
-        let Some((hold, told)) = held else { return Ok(None) };
+        let Some((hold, message)) = held else { return Ok(None) };
         match self.decide_as(&run.actor(), &mut list, &hold.into()) {
             Ok(_) => {
-                self.say(run, &told)?;
+                self.say(run, &message)?;
                 Ok(Some(todo_id))
             }
             Err(Error::Refused(_)) => Ok(None),

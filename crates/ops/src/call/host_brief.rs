@@ -9,7 +9,7 @@ use punchlist_core::host::{Source, Why};
 use punchlist_core::issue::context::{BUDGET, render};
 use punchlist_core::plan::{self, Form};
 use punchlist_core::text::{Body, Title};
-use punchlist_core::todo::HoldKind;
+use punchlist_core::todo::{HoldKind, Priority};
 use punchlist_core::{Issue, Run, Scope, Session, Snapshot, Status, Time, TodoId};
 use punchlist_store::rows::gates::WantedGates;
 use punchlist_store::rows::lists::Lock;
@@ -18,7 +18,7 @@ use super::hosts::Said;
 use super::{Call, scope_of_session};
 use crate::Error;
 use crate::operations::session_hook::{Input, NativeTodo};
-use crate::operations::todo_write::{WrittenPriority, WrittenStatus};
+use crate::operations::todo_write::WrittenStatus;
 
 /// How many open gates, plans and messages it names.
 const GATES_MAX: i64 = 20;
@@ -256,18 +256,9 @@ fn listed(todo: &NativeTodo) -> ListedTodo {
         external_id: called(todo),
         title: todo.content.0.clone(),
         phase: None,
-        status: match todo.status {
-            Some(WrittenStatus::Pending) => Some(Status::Pending),
-            Some(WrittenStatus::InProgress) => Some(Status::InProgress),
-            Some(WrittenStatus::Cancelled) => Some(Status::Cancelled),
-            // A completed item is claimed afterwards.
-            Some(WrittenStatus::Completed) | None => None,
-        },
-        priority: todo.priority.map(|priority| match priority {
-            WrittenPriority::High => punchlist_core::todo::Priority::High,
-            WrittenPriority::Medium => punchlist_core::todo::Priority::Medium,
-            WrittenPriority::Low => punchlist_core::todo::Priority::Low,
-        }),
+        // A completed item is claimed afterwards.
+        status: todo.status.map(Status::from).filter(|status| *status != Status::Completed),
+        priority: todo.priority.map(Priority::from),
         conflicts_with: None,
     }
 }

@@ -104,7 +104,7 @@ impl Call<'_, '_> {
                 let text = self.news(session, record.told_at)?;
                 record.told_at = Some(now);
                 let run =
-                    self.step_hosted(run, RecordHosted { told: true, ..Default::default() })?;
+                    self.step_hosted(run, RecordHosted { caught_up: true, ..Default::default() })?;
                 Ok(Said { run: Some(run), ..Said::context(text, Why::TurnOpened) })
             }
             Happened::Stop => self.stop_of_host(hook, session, record),
@@ -344,9 +344,9 @@ impl Call<'_, '_> {
             true => self.news(session, record.told_at)?,
             false => None,
         };
-        let told = news.is_none();
+        let caught_up = news.is_none();
         let run =
-            self.step_hosted(run, RecordHosted { changed: hook.changed == Some(true), told })?;
+            self.step_hosted(run, RecordHosted { changed: hook.changed == Some(true), caught_up })?;
         let ways = Ways { hold: true, ask: true };
         let finish = Trigger::Stopped(Finish::EndTurn);
         let driven = self.drive(run, finish, true, ways, (None, None))?;
@@ -356,7 +356,7 @@ impl Call<'_, '_> {
                 (Answer::Continue, driven.said, Why::Continued.name())
             }
             Verdict::Continue { prompted: false, .. } => {
-                run = self.step_hosted(run, RecordHosted { told: true, changed: false })?;
+                run = self.step_hosted(run, RecordHosted { caught_up: true, changed: false })?;
                 record.told_at = Some(now);
                 let parts = driven.said.into_iter().chain(news).collect::<Vec<_>>();
                 (Answer::Continue, Some(parts.join("\n")), Why::Continued.name())

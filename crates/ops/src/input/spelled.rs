@@ -8,6 +8,8 @@ use std::fmt;
 use std::ops::Deref;
 
 use punchlist_core::deadline::Deadline;
+use punchlist_core::issue::search;
+use punchlist_core::text::Title;
 use punchlist_core::{AgentPath, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error as _, Visitor};
@@ -77,6 +79,43 @@ spelled! {
     /// The path of an agent.
     Agent(AgentPath), AgentPath::parse, "words of letters, digits, - and _, joined by dots",
         { "type": "string", "minLength": 1 };
+}
+
+/// A text with at least one word to search for. Any other text would match everything or nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Words(Title);
+
+impl Words {
+    /// The words, as the store indexes them.
+    #[must_use]
+    pub fn all(&self) -> Vec<String> {
+        search::query(self.0.as_str())
+    }
+}
+
+impl Clean for Words {
+    fn clean(raw: &str) -> Result<Self, Unclean> {
+        let words = Self(Title::clean(raw)?);
+        if words.all().is_empty() {
+            return Err(Unclean::must_be("words of letters or digits"));
+        }
+        Ok(words)
+    }
+}
+
+impl JsonSchema for Words {
+    fn schema_name() -> Cow<'static, str> {
+        "Words".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Title::json_schema(generator)
+    }
 }
 
 /// A point in the past, absolute or relative to now.
@@ -199,7 +238,7 @@ impl From<&str> for Reference {
 
 impl Clean for Reference {
     fn clean(raw: &str) -> Result<Self, Unclean> {
-        punchlist_core::text::Title::clean(raw).map(|text| Self(text.into_string()))
+        Title::clean(raw).map(|text| Self(text.into_string()))
     }
 }
 

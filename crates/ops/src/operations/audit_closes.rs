@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use punchlist_core::audit::{Close, Suspicion, judge};
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::text::Title;
 use punchlist_core::{Event, ProjectId, Span, Time, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,8 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::explain::Fault;
-use crate::input::{Limit, Maybe, Past, Since, page};
+use crate::input::{Cursor, Limit, Maybe, Past, Since, page};
 
 /// The default period.
 const DEFAULT: Past = Past::Ago(Span::days(7));
@@ -34,7 +32,7 @@ pub struct Input {
     pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Maybe<Title>,
+    pub cursor: Cursor<i64>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -95,7 +93,7 @@ impl Define for AuditCloses {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let since =
             input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(call.envelope().now);
-        let below = input.cursor.0.as_ref().map_or(Ok(i64::MAX), seq_of)?;
+        let below = input.cursor.0.unwrap_or(i64::MAX);
         let project = call.envelope().project.clone();
         let completed = match call.project()? {
             Some(id) => completions(call, id, since)?,
@@ -141,15 +139,6 @@ impl Counts {
             Suspicion::Burst => &mut self.burst,
         }
     }
-}
-
-/// The event that a cursor names.
-fn seq_of(cursor: &Title) -> Result<i64, Error> {
-    cursor.as_str().parse().map_err(|_| {
-        let found = format!("`{}`", cursor.as_str().chars().take(60).collect::<String>());
-        let expected = "nextCursor of the previous page".to_owned();
-        Fault::BadValue { path: "cursor".to_owned(), found, expected }.into()
-    })
 }
 
 struct Completion {

@@ -60,6 +60,7 @@ impl Define for CompleteTodo {
     type Input = Input;
     type Output = Output;
 
+    /// The turn comes from the envelope; without it no store is created.
     fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
         turn(envelope).map(|_| ())
     }

@@ -1,5 +1,6 @@
 //! `conversation_list`: the chats of a project.
 
+use punchlist_core::ConversationId;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::Channel;
 use punchlist_core::text::Title;
@@ -12,7 +13,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Limit, Maybe, page};
+use crate::input::{Cursor, Limit, Maybe, page};
 use crate::views::ConversationView;
 
 /// List the chats you may read, oldest first.
@@ -36,7 +37,7 @@ pub struct Input {
     pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Maybe<Title>,
+    pub cursor: Cursor<ConversationId>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +46,7 @@ pub struct Output {
     pub conversations: Vec<ConversationView>,
     /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<ConversationId>,
 }
 
 #[derive(Debug)]
@@ -76,10 +77,10 @@ impl Define for ConversationList {
             pillar: text(&input.pillar),
             channel: input.channel,
             session,
-            above: text(&input.cursor),
+            above: input.cursor.text(),
         };
         let mut found = call.tx().conversations(project, &wanted, limit.and_one())?;
-        let next_cursor = page(&mut found, limit, |last| last.id.to_string());
+        let next_cursor = page(&mut found, limit, |last| last.id);
         found.retain(|conversation| call.may_read(conversation).is_ok());
         let conversations = found.into_iter().map(ConversationView::from).collect();
         Ok(Output { conversations, next_cursor })

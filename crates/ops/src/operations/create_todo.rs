@@ -77,6 +77,7 @@ impl Define for CreateTodo {
     type Input = Input;
     type Output = Output;
 
+    /// The turn comes from the envelope; without it no store is created.
     fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
         turn(envelope).map(|_| ())
     }

@@ -1,5 +1,6 @@
 //! `delegation_list`: the delegations of a project.
 
+use punchlist_core::DelegationId;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::delegation::DelegationState;
 use punchlist_core::text::Title;
@@ -11,7 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Limit, Maybe, page};
+use crate::input::{Cursor, Limit, Maybe, page};
 use crate::views::DelegationView;
 
 /// List the delegations of this project, oldest first.
@@ -33,7 +34,7 @@ pub struct Input {
     pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Maybe<Title>,
+    pub cursor: Cursor<DelegationId>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +43,7 @@ pub struct Output {
     pub delegations: Vec<DelegationView>,
     /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<DelegationId>,
 }
 
 #[derive(Debug)]
@@ -74,11 +75,11 @@ impl Define for DelegationList {
             todo,
             mission: reach.mission,
             pillar: reach.pillar,
-            above: input.cursor.0.clone().map(Title::into_string),
+            above: input.cursor.text(),
             ..WantedDelegations::default()
         };
         let mut found = call.tx().delegations(project, &wanted, limit.and_one())?;
-        let next_cursor = page(&mut found, limit, |(last, _)| last.id.to_string());
+        let next_cursor = page(&mut found, limit, |(last, _)| last.id);
         found.retain(|(delegation, _)| call.reach_delegation(delegation).is_ok());
         let delegations = found.into_iter().map(|(delegation, _)| delegation.into()).collect();
         Ok(Output { delegations, next_cursor })

@@ -54,6 +54,7 @@ impl Define for DelegationReport {
     type Input = Input;
     type Output = OneDelegation;
 
+    /// Exactly one of two fields is given.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         report(input).map(|_| ())
     }

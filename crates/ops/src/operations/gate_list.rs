@@ -3,7 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, GateState};
 use punchlist_core::text::Title;
-use punchlist_core::{IssueId, ListKind, ProjectId, Scope, TodoKind};
+use punchlist_core::{GateId, IssueId, ListKind, ProjectId, Scope, TodoKind};
 use punchlist_store::rows::gates::WantedGates;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Limit, Maybe, page};
+use crate::input::{Cursor, Limit, Maybe, page};
 use crate::views::todo::ClaimView;
 use crate::views::{DelegationView, GateView};
 
@@ -38,7 +38,7 @@ pub struct Input {
     pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Maybe<Title>,
+    pub cursor: Cursor<GateId>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ pub struct Output {
     pub proposals: Vec<ProposalView>,
     /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<GateId>,
 }
 
 /// An item that waits for its reviewer.
@@ -165,10 +165,10 @@ impl Define for GateList {
             Some(number) => Some(call.issue(number, Lock::No)?.id),
             None => None,
         };
-        let above = input.cursor.0.clone().map(Title::into_string);
+        let above = input.cursor.text();
         let wanted = WantedGates { state: input.state, kind: input.kind, session, issue, above };
         let mut found = call.tx().gates(project, &wanted, limit.and_one())?;
-        let next_cursor = page(&mut found, limit, |last| last.id.to_string());
+        let next_cursor = page(&mut found, limit, |last| last.id);
         let mut gates = Vec::new();
         for gate in found {
             gates.push(GateView::of(call, gate)?);

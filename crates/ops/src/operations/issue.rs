@@ -15,7 +15,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Limit, Maybe, up_to};
+use crate::input::{Cursor, Limit, Maybe, up_to};
 use crate::views::IssueView;
 
 /// Use the issue tracker: file what you find, read, comment, move, link. Closing needs a sign-off (checkpoint).
@@ -59,7 +59,7 @@ pub struct Input {
     pub limit: Limit,
     /// list
     #[serde(default)]
-    pub cursor: Option<i64>,
+    pub cursor: Cursor<i64>,
 }
 
 /// What to do in the tracker.
@@ -137,16 +137,16 @@ impl Define for IssueTool {
                     let expected = "at most 500 characters".to_owned();
                     Error::from(Fault::BadValue { path, found, expected })
                 })?;
+                let text = text.map(|text| crate::input::text("text", text.as_str()));
                 let wanted = issue_list::Input {
                     status: input.status,
-                    text: Maybe(text),
+                    text: Maybe(text.transpose()?),
                     open: None,
                     label: Maybe::default(),
                     assignee: Maybe::default(),
                     limit: input.limit,
                     cursor: input.cursor,
                 };
-                issue_list::IssueList::check(call.envelope(), &wanted)?;
                 let issue_list::Output { issues, next_cursor } =
                     issue_list::IssueList::run(call, &wanted)?;
                 Ok(Output { issues: Some(issues), next_cursor, ..Output::default() })

@@ -44,6 +44,7 @@ impl Define for IssueChecklistEdit {
     type Input = Input;
     type Output = issue_show::Output;
 
+    /// All faults of the list are reported at once, as a refusal; a field reports only its first.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         lines(input).map(|_| ())
     }

@@ -54,6 +54,7 @@ impl Define for IssueChecklistImport {
     type Input = Input;
     type Output = Output;
 
+    /// All faults of the list are reported at once, as a refusal; a field reports only its first.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         lines(input).map(|_| ())
     }

@@ -5,19 +5,17 @@
 
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::issue::search;
 use punchlist_core::text::Title;
 use punchlist_store::rows::issues::Wanted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::explain::Fault;
-use crate::input::{Limit, Maybe, page};
+use crate::input::{Cursor, Limit, Maybe, Words, page};
 use crate::views::issue::IssueView;
-use crate::{Envelope, Error};
 
 /// List the issues of this project, newest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +26,7 @@ pub struct Input {
     pub status: Option<IssueStatus>,
     /// Words or prefixes that must all occur in title or body.
     #[serde(default)]
-    pub text: Maybe<Title>,
+    pub text: Maybe<Words>,
     /// Only those that are not closed.
     #[serde(default)]
     pub open: Option<bool>,
@@ -43,7 +41,7 @@ pub struct Input {
     pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Option<i64>,
+    pub cursor: Cursor<i64>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -69,10 +67,6 @@ impl Define for IssueList {
     type Input = Input;
     type Output = Output;
 
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        words(input).map(|_| ())
-    }
-
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         call.reach_project()?;
         let limit = input.limit;
@@ -82,8 +76,8 @@ impl Define for IssueList {
         let text = |given: &Maybe<Title>| given.0.as_ref().map(|text| text.as_str().to_owned());
         let wanted = Wanted {
             status: input.status,
-            words: words(input)?,
-            before: input.cursor,
+            words: input.text.0.as_ref().map_or_else(Vec::new, Words::all),
+            before: input.cursor.0,
             open: input.open == Some(true),
             label: text(&input.label),
             assignee: text(&input.assignee),
@@ -92,19 +86,4 @@ impl Define for IssueList {
         let next_cursor = page(&mut issues, limit, |last| last.number);
         Ok(Output { issues: IssueView::listed(call, project, issues)?, next_cursor })
     }
-}
-
-/// The words to search for. A text without any word is refused, because it would match everything
-/// or nothing.
-fn words(input: &Input) -> Result<Vec<String>, Error> {
-    let Some(text) = &input.text.0 else {
-        return Ok(Vec::new());
-    };
-    let words = search::query(text.as_str());
-    if words.is_empty() {
-        let found = format!("`{}`", text.as_str().chars().take(60).collect::<String>());
-        let expected = "words of letters or digits".to_owned();
-        return Err(Fault::BadValue { path: "text".into(), found, expected }.into());
-    }
-    Ok(words)
 }

@@ -78,6 +78,7 @@ impl Define for ListTodo {
     type Input = Input;
     type Output = Output;
 
+    /// The turn comes from the envelope; without it no store is created.
     fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
         turn(envelope).map(|_| ())
     }

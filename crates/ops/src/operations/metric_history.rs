@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Limit, page};
+use crate::input::{Cursor, Limit, page};
 use crate::views::metric::CollectionView;
 use crate::views::{MetricView, ReadingView};
 
@@ -27,7 +27,7 @@ pub struct Input {
     pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Option<i64>,
+    pub cursor: Cursor<i64>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -71,7 +71,7 @@ impl Define for MetricHistory {
         };
         call.views_pillar(&mission.slug, &pillar.slug)?;
         let newest = call.tx().readings(metric.id, MetricView::READINGS)?;
-        let mut readings = call.tx().readings_before(metric.id, input.cursor, limit.and_one())?;
+        let mut readings = call.tx().readings_before(metric.id, input.cursor.0, limit.and_one())?;
         let next_cursor = page(&mut readings, limit, |(row, _)| *row);
         let collection = call.tx().collection(metric.id)?;
         Ok(Output {

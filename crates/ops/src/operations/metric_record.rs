@@ -55,6 +55,7 @@ impl Define for MetricRecord {
     type Input = Input;
     type Output = Output;
 
+    /// The time is compared with the envelope's clock.
     fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
         command(envelope, input).map(|_| ())
     }

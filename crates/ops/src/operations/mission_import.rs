@@ -155,6 +155,7 @@ impl Define for MissionImport {
     type Input = Input;
     type Output = Output;
 
+    /// The rules of a mission compare its parts with one another.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         for (m, mission) in input.missions.iter().enumerate() {
             if let Some(fault) = mission.spec().faults().into_iter().next() {

@@ -44,6 +44,7 @@ impl Define for MissionInit {
     type Input = MissionSpec;
     type Output = Output;
 
+    /// The rules of a mission compare its parts with one another.
     fn check(_: &Envelope, spec: &MissionSpec) -> Result<(), Error> {
         match spec.faults().into_iter().next() {
             None => Ok(()),

@@ -2,7 +2,7 @@
 
 use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
-use punchlist_core::{ListKind, Status};
+use punchlist_core::{ListKind, Status, TodoId};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::mission_todos::WantedTodos;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Limit, Maybe, page};
+use crate::input::{Cursor, Limit, Maybe, page};
 use crate::views::MissionTodoView;
 
 /// List the todos of a mission, oldest first.
@@ -35,7 +35,7 @@ pub struct Input {
     pub limit: Limit,
     /// From the previous page.
     #[serde(default)]
-    pub cursor: Maybe<Title>,
+    pub cursor: Cursor<TodoId>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -44,7 +44,7 @@ pub struct Output {
     pub todos: Vec<MissionTodoView>,
     pub counts: Counts,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<TodoId>,
 }
 
 #[derive(Debug)]
@@ -80,12 +80,12 @@ impl Define for MissionTodoList {
             pillar: pillar.clone(),
             status: input.status,
             include_archived: input.include_archived == Some(true),
-            above: input.cursor.0.as_ref().map(|cursor| cursor.as_str().to_owned()),
+            above: input.cursor.text(),
         };
         let (project, now) = (mission.project_id, call.envelope().now);
         let mut found =
             call.tx().mission_todos(project, &mission.slug, &wanted, limit.and_one())?;
-        let next_cursor = page(&mut found, limit, |(_, todo)| todo.id.to_string());
+        let next_cursor = page(&mut found, limit, |(_, todo)| todo.id);
         let counts = call.counts(&mission, pillar.as_deref().unwrap_or_default())?;
         let view = |(pillar, todo): &(String, punchlist_core::Todo)| {
             MissionTodoView::new(&mission, pillar, todo, now)

@@ -89,6 +89,7 @@ impl Define for MissionTodoUpdate {
     type Input = Input;
     type Output = Output;
 
+    /// Which field is needed depends on the action, so no field alone can carry the rule.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         let missing = |path: &str| Err(Fault::MissingField { path: path.into() }.into());
         match input.action {

@@ -83,6 +83,7 @@ impl Define for PermissionAsk {
     type Input = Input;
     type Output = Output;
 
+    /// The limit is on the bytes of any JSON value, which a schema cannot count.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         let length = input.definition.as_ref().map_or(0, |found| json(found).len());
         if length > DEFINITION_MAX {

@@ -3,7 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::gate::{GateKind, GateState};
 use punchlist_core::text::Title;
-use punchlist_core::{Gate, Time};
+use punchlist_core::{Gate, GateId, Time};
 use punchlist_store::rows::gates::WantedGates;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Limit, Maybe, page};
+use crate::input::{Cursor, Limit, Maybe, page};
 
 /// List the permissions given always, oldest first: the tools that agents call without asking.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub struct Input {
     pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Maybe<Title>,
+    pub cursor: Cursor<GateId>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub struct Output {
     pub permissions: Vec<PermissionView>,
     /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<GateId>,
 }
 
 /// A standing permission.
@@ -91,7 +91,7 @@ impl Define for PermissionList {
             return Ok(Output { permissions: Vec::new(), next_cursor: None });
         };
         let (state, kind) = (Some(GateState::Resumed), Some(GateKind::Permission));
-        let above = input.cursor.0.clone().map(Title::into_string);
+        let above = input.cursor.text();
         let mut wanted = WantedGates { state, kind, above, ..WantedGates::default() };
         let is_meant = |gate: &Gate| {
             gate.is_standing_permission()
@@ -105,7 +105,7 @@ impl Define for PermissionList {
             wanted.above = Some(last.id.to_string());
             found.extend(read.into_iter().filter(is_meant));
         }
-        let next_cursor = page(&mut found, limit, |last| last.id.to_string());
+        let next_cursor = page(&mut found, limit, |last| last.id);
         let permissions = found.into_iter().map(PermissionView::from).collect();
         Ok(Output { permissions, next_cursor })
     }

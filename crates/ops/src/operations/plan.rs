@@ -98,6 +98,7 @@ impl Define for PlanTool {
     type Input = Input;
     type Output = Output;
 
+    /// Only the action `import` has a text, which may come from a file of the caller.
     fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
         match (input.action, &input.plan_file.0) {
             (PlanAction::Import, Some(plan_file)) => {
@@ -135,8 +136,8 @@ impl Define for PlanTool {
                 let (include_archived, budget) = (None, None);
                 let wanted =
                     plan_render::Input { plan_file, branch, include_archived, form, budget };
-                let told = plan_render::PlanRender::run(call, &wanted)?;
-                Ok(Output { markdown: told.text, ..Output::default() })
+                let rendered = plan_render::PlanRender::run(call, &wanted)?;
+                Ok(Output { markdown: rendered.text, ..Output::default() })
             }
             PlanAction::Assign => {
                 let agent = input.agent.0.clone().ok_or_else(|| missing("agent"))?;

@@ -67,6 +67,7 @@ impl Define for PlanFromTodo {
     type Input = Input;
     type Output = Output;
 
+    /// The item is looked up in the markdown, which is another field.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         content(&meant(input)?).map(|_| ())
     }

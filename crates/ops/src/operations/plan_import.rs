@@ -70,6 +70,7 @@ impl Define for PlanImport {
     type Input = Input;
     type Output = Output;
 
+    /// The text may come from a file of the caller, which the envelope names.
     fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
         input.markdown.plan(envelope, &input.plan_file).map(|_| ())
     }

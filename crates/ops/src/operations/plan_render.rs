@@ -69,9 +69,9 @@ impl Define for PlanRender {
         };
         let agents = call.known_agents()?;
         let budget = input.budget.and_then(|budget| usize::try_from(budget).ok());
-        let told =
+        let rendered =
             render(&snapshot, &agents, input.form.unwrap_or_default(), budget, call.envelope().now);
-        let (text, markdown) = (told.text.clone(), told.text);
-        Ok(Output { text, markdown, left_out: told.left_out })
+        let (text, markdown) = (rendered.text.clone(), rendered.text);
+        Ok(Output { text, markdown, left_out: rendered.left_out })
     }
 }

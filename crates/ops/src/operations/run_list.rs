@@ -1,9 +1,9 @@
 //! `run_list`: the runs of a project.
 
-use punchlist_core::Run;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::run::RunState;
 use punchlist_core::text::Title;
+use punchlist_core::{Run, RunId};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Limit, Maybe, page};
+use crate::input::{Cursor, Limit, Maybe, page};
 use crate::views::run::RunView;
 
 /// List the runs of this project, the newest first.
@@ -30,7 +30,7 @@ pub struct Input {
     pub limit: Limit,
     /// The nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Maybe<Title>,
+    pub cursor: Cursor<RunId>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub struct Output {
     pub runs: Vec<RunView>,
     /// Give this as `cursor` to read on; absent: there is no more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<RunId>,
 }
 
 #[derive(Debug)]
@@ -65,9 +65,10 @@ impl Define for RunList {
             Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id),
             None => None,
         };
-        let below = input.cursor.0.as_ref().map(Title::as_str);
-        let mut found = call.tx().runs(project, input.state, session, below, limit.and_one())?;
-        let next_cursor = page(&mut found, limit, |last| last.id.to_string());
+        let below = input.cursor.text();
+        let mut found =
+            call.tx().runs(project, input.state, session, below.as_deref(), limit.and_one())?;
+        let next_cursor = page(&mut found, limit, |last| last.id);
         found.retain(|run| call.reach_run(run).is_ok());
         let mut runs = Vec::new();
         for run in &found {

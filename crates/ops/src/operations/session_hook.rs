@@ -2,6 +2,7 @@
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::host::{Happened, Host, Source};
+use punchlist_core::named;
 use punchlist_core::text::{Content, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,26 +93,16 @@ pub struct NativeTodo {
     pub priority: Option<WrittenPriority>,
 }
 
-/// What the host is to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// Nothing: a stop is allowed.
-    Allow,
-    /// Do not stop: tell the model this text.
-    Continue,
-    /// Show the model this text.
-    Context,
-}
-
-impl Answer {
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Continue => "continue",
-            Self::Context => "context",
-        }
+named! {
+    /// What the host is to do.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum Answer {
+        /// Nothing: a stop is allowed.
+        Allow = "allow",
+        /// Do not stop: tell the model this text.
+        Continue = "continue",
+        /// Show the model this text.
+        Context = "context",
     }
 }
 

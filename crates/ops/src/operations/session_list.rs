@@ -1,8 +1,8 @@
 //! `session_list`: the sessions of a project, newest first.
 
+use punchlist_core::SessionId;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::session::SessionState;
-use punchlist_core::text::Title;
 use punchlist_store::rows::sessions::WantedSessions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Limit, Maybe, page};
+use crate::input::{Cursor, Limit, page};
 use crate::views::SessionView;
 
 /// List the sessions of this project, newest first.
@@ -26,7 +26,7 @@ pub struct Input {
     pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Maybe<Title>,
+    pub cursor: Cursor<SessionId>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub struct Output {
     pub sessions: Vec<SessionView>,
     /// Pass as `cursor` for the next page; absent: no more pages.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<SessionId>,
 }
 
 #[derive(Debug)]
@@ -57,10 +57,10 @@ impl Define for SessionList {
         let Some(project) = call.project()? else {
             return Ok(Output { sessions: Vec::new(), next_cursor: None });
         };
-        let below = input.cursor.0.as_ref().map(Title::as_str);
-        let wanted = WantedSessions { state: input.state, below };
+        let below = input.cursor.text();
+        let wanted = WantedSessions { state: input.state, below: below.as_deref() };
         let mut found = call.tx().sessions(project, wanted, limit.and_one())?;
-        let next_cursor = page(&mut found, limit, |last| last.id.to_string());
+        let next_cursor = page(&mut found, limit, |last| last.id);
         let mut sessions = Vec::new();
         for session in found {
             sessions.push(SessionView::of(call, session)?);

@@ -62,6 +62,7 @@ impl Define for TodoNext {
     type Input = Input;
     type Output = TakenTodo;
 
+    /// Exactly one of three fields names the list.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         which(input).map(|_| ())
     }

@@ -67,6 +67,27 @@ pub enum WrittenPriority {
     Low,
 }
 
+impl From<WrittenStatus> for Status {
+    fn from(status: WrittenStatus) -> Self {
+        match status {
+            WrittenStatus::Pending => Self::Pending,
+            WrittenStatus::InProgress => Self::InProgress,
+            WrittenStatus::Completed => Self::Completed,
+            WrittenStatus::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl From<WrittenPriority> for Priority {
+    fn from(priority: WrittenPriority) -> Self {
+        match priority {
+            WrittenPriority::High => Self::High,
+            WrittenPriority::Medium => Self::Medium,
+            WrittenPriority::Low => Self::Low,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct TodoWrite;
 
@@ -81,6 +102,7 @@ impl Define for TodoWrite {
     type Input = Input;
     type Output = SessionListView;
 
+    /// The configuration in the envelope may have turned session lists off.
     fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
         if envelope.agents.keeps_session_lists() {
             return Ok(());
@@ -103,17 +125,8 @@ fn listed(item: &Item) -> ListedTodo {
         external_id: id(&item.id),
         title: item.content.0.clone(),
         phase: None,
-        status: item.status.map(|status| match status {
-            WrittenStatus::Pending => Status::Pending,
-            WrittenStatus::InProgress => Status::InProgress,
-            WrittenStatus::Completed => Status::Completed,
-            WrittenStatus::Cancelled => Status::Cancelled,
-        }),
-        priority: item.priority.map(|priority| match priority {
-            WrittenPriority::High => Priority::High,
-            WrittenPriority::Medium => Priority::Medium,
-            WrittenPriority::Low => Priority::Low,
-        }),
+        status: item.status.map(Status::from),
+        priority: item.priority.map(Priority::from),
         conflicts_with: id(&item.conflicts_with),
     }
 }

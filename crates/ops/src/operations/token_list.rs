@@ -1,7 +1,7 @@
 //! `token_list`: the tokens of a store, without their secrets.
 
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::{Reach, Role, Time};
+use punchlist_core::{Reach, Role, Time, TokenId};
 use punchlist_store::rows::tokens::Token;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Limit;
+use crate::input::{Cursor, Limit, page};
 
 /// List the tokens of this store, newest first; never their secrets.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +21,7 @@ pub struct Input {
     pub limit: Limit,
     /// nextCursor of the previous page.
     #[serde(default)]
-    pub cursor: Option<String>,
+    pub cursor: Cursor<TokenId>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -29,7 +29,7 @@ pub struct Input {
 pub struct Output {
     pub tokens: Vec<TokenRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
+    pub next_cursor: Option<TokenId>,
 }
 
 /// A token, as it is shown to people.
@@ -82,12 +82,8 @@ impl Define for TokenList {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let limit = input.limit;
-        let mut tokens = call.tx().tokens(input.cursor.as_deref(), limit.and_one())?;
-        let more = tokens.len() > usize::try_from(limit.get()).unwrap_or(usize::MAX);
-        if more {
-            tokens.pop();
-        }
-        let next_cursor = more.then(|| tokens.last().map(|t| t.id.to_string())).flatten();
+        let mut tokens = call.tx().tokens(input.cursor.text().as_deref(), limit.and_one())?;
+        let next_cursor = page(&mut tokens, limit, |last| last.id);
         let reach = &call.envelope().actor.reach;
         tokens.retain(|token| reach.contains(&token.reach));
         Ok(Output { tokens: tokens.into_iter().map(TokenRow::from).collect(), next_cursor })

@@ -88,6 +88,7 @@ impl Define for TokenNew {
     type Input = Input;
     type Output = Output;
 
+    /// These are rules about who asks, and about fields that need one another.
     fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
         // The first operator's token can be created only on the machine of the store, never over
         // HTTP.

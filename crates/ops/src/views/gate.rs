@@ -107,9 +107,9 @@ impl GateView {
             open_children = call.open_children(issue)?.into_iter().map(IssueRef::from).collect();
         }
         let part = |name: &str| gate.details.get(name).cloned();
-        let told = |name: &str| {
-            let told = part(name).filter(|_| gate.kind == GateKind::Escalation);
-            told.and_then(|told| told.as_str().map(str::to_owned))
+        let of_escalation = |name: &str| {
+            let value = part(name).filter(|_| gate.kind == GateKind::Escalation);
+            value.and_then(|value| value.as_str().map(str::to_owned))
         };
         let is_permission = gate.kind == GateKind::Permission;
         Ok(Self {
@@ -129,8 +129,8 @@ impl GateView {
             tool: is_permission.then(|| gate.text.clone()),
             input: part("input").filter(|_| is_permission),
             definition: part("definition").filter(|_| is_permission),
-            mission: told("mission"),
-            pillar: told("pillar"),
+            mission: of_escalation("mission"),
+            pillar: of_escalation("pillar"),
             todo_id: gate.todo_id.map(|id| id.to_string()),
             run_id: gate.run_id.map(|id| id.to_string()),
             text: gate.text,

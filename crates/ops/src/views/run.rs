@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use punchlist_core::driver::{StopReason, Wait};
 use punchlist_core::run::RunState;
-use punchlist_core::{Role, Run};
+use punchlist_core::{ConversationId, DelegationId, GateId, Role, Run, RunId, SessionId, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RunView {
-    pub id: String,
+    pub id: RunId,
     pub agent: String,
     pub role: Role,
     pub model: String,
     pub state: RunState,
-    pub conversation_id: String,
+    pub conversation_id: ConversationId,
     pub turn_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub delegation_id: Option<String>,
+    pub delegation_id: Option<DelegationId>,
     /// Does it continue automatically while its lists are open?
     pub drives: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,10 +51,10 @@ pub struct RunView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<i64>,
     pub started_by: String,
-    pub created_at: String,
-    pub updated_at: String,
+    pub created_at: Time,
+    pub updated_at: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<String>,
+    pub ended_at: Option<Time>,
 }
 
 /// The tokens of a run.
@@ -80,11 +80,11 @@ pub struct WaitView {
     /// `gate`, `delegations`, `cooldown` or `pause`.
     pub kind: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gate_id: Option<String>,
+    pub gate_id: Option<GateId>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub delegation_ids: Vec<String>,
+    pub delegation_ids: Vec<DelegationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<String>,
+    pub until: Option<Time>,
 }
 
 impl From<&Wait> for WaitView {
@@ -96,11 +96,9 @@ impl From<&Wait> for WaitView {
             until: None,
         };
         match wait {
-            Wait::Gate(id) => view.gate_id = Some(id.to_string()),
-            Wait::Delegations(ids) => {
-                view.delegation_ids = ids.iter().map(ToString::to_string).collect();
-            }
-            Wait::Cooldown(until) => view.until = Some(until.to_string()),
+            Wait::Gate(id) => view.gate_id = Some(*id),
+            Wait::Delegations(ids) => view.delegation_ids.clone_from(ids),
+            Wait::Cooldown(until) => view.until = Some(*until),
             Wait::Pause => {}
         }
         view
@@ -111,15 +109,15 @@ impl From<&Run> for RunView {
     fn from(run: &Run) -> Self {
         let counters = &run.counters;
         Self {
-            id: run.id.to_string(),
+            id: run.id,
             agent: run.agent.to_string(),
             role: run.role,
             model: run.settings.model.clone(),
             state: run.state,
-            conversation_id: run.conversation_id.to_string(),
+            conversation_id: run.conversation_id,
             turn_id: run.turn_id.clone(),
-            session_id: run.session_id.map(|id| id.to_string()),
-            delegation_id: run.delegation_id.map(|id| id.to_string()),
+            session_id: run.session_id,
+            delegation_id: run.delegation_id,
             drives: run.settings.drives,
             waits_for: run.waits_for.as_ref().map(WaitView::from),
             stop_reason: run.stop_reason,
@@ -138,9 +136,9 @@ impl From<&Run> for RunView {
             prompt: None,
             number: None,
             started_by: run.started_by.clone(),
-            created_at: run.created_at.to_string(),
-            updated_at: run.updated_at.to_string(),
-            ended_at: run.ended_at.map(|at| at.to_string()),
+            created_at: run.created_at,
+            updated_at: run.updated_at,
+            ended_at: run.ended_at,
         }
     }
 }

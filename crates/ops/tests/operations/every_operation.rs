@@ -275,6 +275,32 @@ fn an_unknown_field_is_refused_everywhere_and_the_nearest_is_named() {
     }
 }
 
+/// An empty page for such a cursor would look like the end of the list.
+#[test]
+fn an_unreadable_cursor_is_refused_everywhere() {
+    let world = World::new(Backend::SqliteMemory);
+    let has_cursor = |operation: &&Operation| {
+        properties(&(operation.input_schema)()).iter().any(|field| field == "cursor")
+    };
+    let lists: Vec<&Operation> = CATALOGUE.iter().filter(has_cursor).collect();
+    assert!(lists.len() >= 12, "{}", lists.len());
+    for operation in lists {
+        for cursor in ["zz", "-1", "1 or 2", "01ARZ3NDEKTSV4RRFFQ69G5FA", "ü"] {
+            let mut input: Value = serde_json::from_str(operation.example).unwrap();
+            input["cursor"] = json!(cursor);
+            let error = world.ops.call(operation, &caller(&world, operation), input).unwrap_err();
+            assert_eq!(
+                (error.code(), error.meaning().exit),
+                ("bad_value", 2),
+                "{}",
+                operation.name
+            );
+            let expected = format!("`cursor` cannot be `{cursor}`");
+            assert_eq!(error.to_string(), expected, "{}", operation.name);
+        }
+    }
+}
+
 /// T-19: context that a model writes into its input is dropped silently and never used.
 #[test]
 fn context_fields_of_a_model_are_dropped_everywhere() {

@@ -101,12 +101,12 @@ fn open(
         let place = state.limiter.stream(proof)?;
         // Read the era first, so that a later replacement of the log is noticed.
         let era = state.hub.era();
-        let (cursor, lost) = match wish.after {
+        let (cursor, missing) = match wish.after {
             None => (state.ops.log_end()?, None),
             Some(after) if state.ops.log_has(after)? => (after, None),
             Some(after) => (state.ops.log_end()?, Some(after)),
         };
-        Ok(Feed { state, viewer, credential, place, cursor, era, lost })
+        Ok(Feed { state, viewer, credential, place, cursor, era, missing })
     }))
 }
 
@@ -120,7 +120,7 @@ struct Feed {
     cursor: i64,
     era: u64,
     /// The event that the client wanted to continue after, if the log no longer has it.
-    lost: Option<i64>,
+    missing: Option<i64>,
 }
 
 impl Feed {
@@ -143,7 +143,7 @@ impl Feed {
         let mut pulse = self.state.hub.pulse();
         let mut alive = sse::alive();
         pipe.send(Bytes::from_static(b"retry: 1000\n\n")).await?;
-        if let Some(after) = self.lost {
+        if let Some(after) = self.missing {
             pipe.send(reset(after, self.cursor)).await?;
         }
         loop {

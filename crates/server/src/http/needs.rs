@@ -64,6 +64,10 @@ const WRITTEN: &[(&str, &str)] = &[
     ("expires", r"^[1-9][0-9]{0,3}[smhd]$"),
 ];
 
+/// What a cursor is: an id, or a number, which may be written as text.
+const ID: &str = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$";
+const NUMBER: &str = "^[1-9][0-9]{0,17}$";
+
 /// Operations that need exactly one of these fields.
 const ONE_OF: &[(&str, &[&str])] = &[
     ("delegation_report", &["result", "error"]),
@@ -96,6 +100,9 @@ pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
     for (field, pattern) in WRITTEN.iter().filter(|(name, _)| fields.iter().any(|f| f == name)) {
         schema["properties"][field]["pattern"] = json!(pattern);
     }
+    if let Some(field) = schema["properties"].get_mut("cursor") {
+        cursor(field);
+    }
     if fields.iter().any(|field| field == "evidence") {
         schema["properties"]["evidence"]["items"]["pattern"] = json!(EVIDENCE);
     }
@@ -123,6 +130,12 @@ pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
         schema["allOf"] = Value::Array(rules);
     }
     schema
+}
+
+/// Adds the pattern of a cursor to its schema. The tools of models go without it, because they pay
+/// for every word.
+pub(crate) fn cursor(schema: &mut Value) {
+    schema["pattern"] = json!(if takes(schema, "integer") { NUMBER } else { ID });
 }
 
 fn properties(schema: &Value) -> Vec<String> {

@@ -126,6 +126,9 @@ fn get(operation: &Operation) -> Value {
     let mut parameters = header_refs(operation);
     for (name, mut field) in fields {
         needs::bounded(&mut field);
+        if name == "cursor" {
+            needs::cursor(&mut field);
+        }
         let is_required = required.iter().any(|one| *one == name.as_str())
             || needs::is_required(operation, &name);
         if is_required {

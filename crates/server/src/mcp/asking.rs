@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::Response;
 use punchlist_ops::mcp_session::{McpSession, Waiting};
-use punchlist_ops::{Error, Operation};
+use punchlist_ops::{Answer, Error, Operation};
 use rmcp::model::{CallToolResult, ClientResult, ElicitRequestParams, JsonObject, RequestId};
 use serde_json::{Value, json};
 
@@ -52,12 +52,12 @@ pub(crate) async fn ask(
     let beats = server.pulse.beats();
     let Asked { id, operation, arguments, meta } = asked;
     let call = Call { server: &server, operation, arguments, meta };
-    let output = match call.make().await {
-        Ok(output) => output,
+    let answer = match call.make().await {
+        Ok(answer) => answer,
         Err(error) => return Ok(whole(&id, &refusal(&error))),
     };
-    let (gate, question) = (open_gate(&output), question(&call));
-    let result = answered(operation, output);
+    let (gate, question) = (open_gate(&answer), question(&call));
+    let result = answered(operation, &answer)?;
     let (Some(gate), Some(question)) = (gate, question) else { return Ok(whole(&id, &result)) };
     // Without a place for one more stream, the question waits in the inbox.
     let Ok(place) = state.limiter.stream(server.asker.proof()) else {
@@ -192,11 +192,11 @@ impl Asking {
         let Waiting { question, reply } = looked.await?;
         if !question.is_open {
             let is_ours = question.is_by_client;
-            let output = match question.is_collected {
-                true => serde_json::to_value(&question.asked).unwrap_or_default(),
+            let answer = match question.is_collected {
+                true => Answer::new(question.asked),
                 false => call.again().await?,
             };
-            return Ok(Seen::Result { result: answered(operation, output).into(), is_ours });
+            return Ok(Seen::Result { result: answered(operation, &answer)?.into(), is_ours });
         }
         Ok(match reply.as_deref() {
             None => Seen::Waits,

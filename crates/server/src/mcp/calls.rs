@@ -1,7 +1,7 @@
 //! Tool calls: each calls an operation of the catalogue and returns its answer or its refusal.
 
 use punchlist_ops::catalogue::find;
-use punchlist_ops::{Envelope, Error, Operation};
+use punchlist_ops::{Answer, Envelope, Error, Operation, Ops};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject,
 };
@@ -32,15 +32,15 @@ impl McpServer {
         };
         let answered = match gates::is_question(operation) {
             true => gates::ask(&call, &context, &request).await,
-            false => call.make().await.map(|output| call.complete(output)),
+            false => match call.make().await {
+                Ok(answer) if waits::is_long(&answer) => {
+                    waits::delegation(&call, &context, answer).await
+                }
+                Ok(answer) => call.complete(&answer),
+                Err(error) => Err(error),
+            },
         };
-        let response = answered.unwrap_or_else(|error| refusal(&error).into());
-        match response {
-            CallToolResponse::Complete(result) if waits::is_long(operation, &result) => {
-                Ok(waits::delegation(&call, &context, result).await.into())
-            }
-            response => Ok(response),
-        }
+        Ok(answered.unwrap_or_else(|error| refusal(&error).into()))
     }
 }
 
@@ -63,43 +63,45 @@ impl Call<'_> {
     }
 
     /// Calls the operation.
-    pub(crate) async fn make(&self) -> Result<Value, Error> {
+    pub(crate) async fn make(&self) -> Result<Answer, Error> {
         self.make_in(self.envelope()).await
     }
 
     /// Calls the operation again, for what is true now and not for the stored answer.
-    pub(crate) async fn again(&self) -> Result<Value, Error> {
+    pub(crate) async fn again(&self) -> Result<Answer, Error> {
         self.make_in(Envelope { idempotency_key: None, ..self.envelope() }).await
     }
 
-    async fn make_in(&self, envelope: Envelope) -> Result<Value, Error> {
+    async fn make_in(&self, envelope: Envelope) -> Result<Answer, Error> {
         let (operation, input) = (self.operation, Value::Object(self.arguments.clone()));
         if self.asker().is_request() && !envelope.project.trim().is_empty() {
-            return called(&self.asker().ops, operation, envelope, input).await?.to_json();
+            return called(&self.asker().ops, operation, envelope, input).await;
         }
-        self.asker().run(envelope, move |ops, envelope| ops.call(operation, envelope, input)).await
+        let answer = move |ops: &Ops, envelope: &Envelope| ops.answer(operation, envelope, input);
+        self.asker().run(envelope, answer).await
     }
 
-    pub(crate) fn complete(&self, output: Value) -> CallToolResponse {
-        answered(self.operation, output).into()
+    pub(crate) fn complete(&self, answer: &Answer) -> Result<CallToolResponse, Error> {
+        Ok(answered(self.operation, answer)?.into())
     }
 }
 
 /// Builds the result of a call. If the output also has a text for people, the result has a short
 /// text beside the structure, because a model pays for every token and gains nothing from reading
 /// the same twice.
-pub(crate) fn answered(operation: &Operation, output: Value) -> CallToolResult {
+pub(crate) fn answered(operation: &Operation, answer: &Answer) -> Result<CallToolResult, Error> {
+    let output = answer.to_json()?;
     let text = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default();
     let (list, message) = (text("markdown").trim_end().to_owned(), text("message").to_owned());
     let short = match (list.is_empty(), message.is_empty()) {
         (false, true) => Some(list),
         (false, false) => Some(format!("{list}\n\n{message}")),
-        (true, _) => gates::words(operation, &output).or_else(|| waits::words(operation, &output)),
+        (true, _) => gates::words(operation, answer).or_else(|| waits::words(answer)),
     };
-    let Some(short) = short else { return CallToolResult::structured(output) };
+    let Some(short) = short else { return Ok(CallToolResult::structured(output)) };
     let mut result = CallToolResult::success(vec![ContentBlock::text(short)]);
     result.structured_content = Some(output);
-    result
+    Ok(result)
 }
 
 /// A refusal is a result, not a protocol error, so that the model reads what to do next.

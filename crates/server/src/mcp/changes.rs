@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use punchlist_core::Role;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::catalogue::Define;
+use punchlist_ops::operations::session_show::SessionShow;
 use punchlist_ops::{Envelope, Error};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -196,15 +197,11 @@ impl<'a> Look<'a> {
 
     /// The issue that the caller's session is bound to.
     fn bound(&self) -> Result<Option<i64>, Error> {
-        let show = find("session_show")?;
-        if self.own.project.is_empty() || !show.access.allows(self.role) {
+        if self.own.project.is_empty() || !SessionShow::ACCESS.allows(self.role) {
             return Ok(None);
         }
-        match self.asker.ops.call(show, &self.own, json!({})) {
-            Ok(shown) => Ok(shown["session"]["boundIssue"].as_i64()),
-            Err(error) if error.meaning().http < 500 => Ok(None),
-            Err(error) => Err(error),
-        }
+        let own = resources::own_session(&self.asker.ops, &self.own)?;
+        Ok(own.and_then(|session| session.bound_issue))
     }
 
     fn list(&self) -> Result<Option<Read>, Error> {
@@ -220,7 +217,7 @@ impl<'a> Look<'a> {
         envelope.actor.clone_from(&self.own.actor);
         envelope.proof = self.own.proof;
         match resources::read(&self.asker.ops, &envelope, &address.thing) {
-            Ok(output) => Ok(Some(digest(&output))),
+            Ok(content) => Ok(Some(digest(&json!(content)))),
             Err(error) if resources::is_absent(&error) => Ok(None),
             Err(error) => Err(error),
         }

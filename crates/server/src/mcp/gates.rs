@@ -6,8 +6,9 @@
 
 use std::time::Duration;
 
-use punchlist_core::gate::{ClientAnswer, GateDecision};
-use punchlist_ops::{Error, Operation};
+use punchlist_core::gate::{ClientAnswer, GateDecision, GateState};
+use punchlist_ops::views::AskedView;
+use punchlist_ops::{Answer, Error, Operation};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
@@ -41,22 +42,22 @@ pub(crate) async fn ask(
     if is_stateless && let Some(responses) = &request.input_responses {
         return answered(call, request.request_state.as_deref(), responses).await;
     }
-    let output = call.make().await?;
-    let Some(gate) = open_gate(&output) else { return Ok(call.complete(output)) };
+    let answer = call.make().await?;
+    let Some(gate) = open_gate(&answer) else { return call.complete(&answer) };
     let question = can_ask(context).then(|| question(call)).flatten();
     match question {
-        None => Ok(call.complete(output)),
+        None => call.complete(&answer),
         Some(question) if is_stateless => Ok(input_required(&gate, question)),
         // Over HTTP, `asking` sends requests to the client.
-        Some(_) if call.asker().is_request() => Ok(call.complete(output)),
-        Some(question) => elicit(call, context, output, (gate, question)).await,
+        Some(_) if call.asker().is_request() => call.complete(&answer),
+        Some(question) => elicit(call, context, answer, (gate, question)).await,
     }
 }
 
 /// The id of the gate, if it is still open.
-pub(crate) fn open_gate(output: &Value) -> Option<String> {
-    let is_open = output["state"] == "open";
-    output["gateId"].as_str().filter(|_| is_open).map(str::to_owned)
+pub(crate) fn open_gate(answer: &Answer) -> Option<String> {
+    let asked = answer.output::<AskedView>().filter(|asked| asked.state == GateState::Open);
+    asked.map(|asked| asked.gate_id.clone())
 }
 
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
@@ -131,10 +132,10 @@ pub(crate) fn said(
 }
 
 /// Records the user's answer. The output shows the answer that counts.
-async fn relay(call: &Call<'_>, answer: ClientAnswer) -> Result<Value, Error> {
+async fn relay(call: &Call<'_>, answer: ClientAnswer) -> Result<Answer, Error> {
     let envelope = Asker::with_answer(call.envelope(), answer);
     let (operation, input) = (call.operation, Value::Object(call.arguments.clone()));
-    call.asker().run(envelope, move |ops, envelope| ops.call(operation, envelope, input)).await
+    call.asker().run(envelope, move |ops, envelope| ops.answer(operation, envelope, input)).await
 }
 
 fn input_required(gate: &str, question: ElicitRequestParams) -> CallToolResponse {
@@ -151,12 +152,12 @@ async fn answered(
     responses: &InputResponses,
 ) -> Result<CallToolResponse, Error> {
     // Without the state, the question itself identifies the gate.
-    let (gate, output) = match state {
+    let (gate, asked) = match state {
         Some(gate) => (gate.to_owned(), None),
         None => {
-            let output = call.make().await?;
-            let Some(gate) = open_gate(&output) else { return Ok(call.complete(output)) };
-            (gate, Some(output))
+            let asked = call.make().await?;
+            let Some(gate) = open_gate(&asked) else { return call.complete(&asked) };
+            (gate, Some(asked))
         }
     };
     let result = responses.get(KEY).cloned().map(serde_json::from_value::<ElicitResult>);
@@ -165,16 +166,16 @@ async fn answered(
     if let Some(Ok(result)) = &result
         && let Some(answer) = said(call.operation, &gate, result)
     {
-        return Ok(call.complete(relay(call, answer).await?));
+        return call.complete(&relay(call, answer).await?);
     }
     // There is no readable answer, so the question stays open.
-    let output = match output {
-        Some(output) => output,
+    let asked = match asked {
+        Some(asked) => asked,
         None => call.make().await?,
     };
-    match (open_gate(&output), question(call)) {
+    match (open_gate(&asked), question(call)) {
         (Some(gate), Some(question)) if !is_put_off => Ok(input_required(&gate, question)),
-        _ => Ok(call.complete(output)),
+        _ => call.complete(&asked),
     }
 }
 
@@ -182,14 +183,14 @@ async fn answered(
 async fn elicit(
     call: &Call<'_>,
     context: &RequestContext<RoleServer>,
-    output: Value,
+    asked: Answer,
     (gate, question): (String, ElicitRequestParams),
 ) -> Result<CallToolResponse, Error> {
     let mut beats = call.server.pulse.beats();
     let request = ServerRequest::ElicitRequest(ElicitRequest::new(question));
     let options = PeerRequestOptions::no_options();
     let sent = context.peer.send_cancellable_request(request, options).await;
-    let Ok(mut handle) = sent else { return Ok(call.complete(output)) };
+    let Ok(mut handle) = sent else { return call.complete(&asked) };
     loop {
         tokio::select! {
             response = &mut handle.rx => {
@@ -197,24 +198,24 @@ async fn elicit(
                     Ok(Ok(ClientResult::ElicitResult(result))) => said(call.operation, &gate, &result),
                     _ => None,
                 };
-                return Ok(call.complete(match answer {
-                    Some(answer) => relay(call, answer).await?,
-                    None => output,
-                }));
+                return match answer {
+                    Some(answer) => call.complete(&relay(call, answer).await?),
+                    None => call.complete(&asked),
+                };
             }
             () = context.ct.cancelled() => {
                 drop(handle.cancel(Some("the call was cancelled".to_owned())).await);
-                return Ok(call.complete(output));
+                return call.complete(&asked);
             }
             // The client is gone, but the question is in the inbox.
-            () = call.server.stopped() => return Ok(call.complete(output)),
+            () = call.server.stopped() => return call.complete(&asked),
             () = beats.next(PATIENCE) => {
                 // A busy store is not asked at every commit.
                 tokio::time::sleep(PAUSE).await;
                 let now = call.again().await?;
                 if open_gate(&now).as_ref() != Some(&gate) {
                     drop(handle.cancel(Some("it was answered elsewhere".to_owned())).await);
-                    return Ok(call.complete(now));
+                    return call.complete(&now);
                 }
             }
         }
@@ -222,24 +223,22 @@ async fn elicit(
 }
 
 /// The text for a model while a question is open, and after it is answered.
-pub(crate) fn words(operation: &Operation, output: &Value) -> Option<String> {
-    if !matches!(operation.name, "ask" | "form" | "checkpoint") {
-        return None;
-    }
-    let (gate, name) = (output["gateId"].as_str()?, operation.name);
-    let said = match output.get("response") {
+pub(crate) fn words(operation: &Operation, answer: &Answer) -> Option<String> {
+    let AskedView { gate_id, state, response } = answer.output::<AskedView>()?;
+    let said = match response {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(words)) => format!(": {words}"),
         Some(other) => format!(": {other}"),
     };
-    match output["state"].as_str()? {
-        "open" => Some(format!(
-            "This waits for the operator (gate {gate}). Go on with what does not depend on it, or \
-             end your turn. Call {name} again in the same words for the answer."
+    match state {
+        GateState::Open => Some(format!(
+            "This waits for the operator (gate {gate_id}). Go on with what does not depend on it, \
+             or end your turn. Call {} again in the same words for the answer.",
+            operation.name
         )),
-        "resumed" if said.is_empty() => Some("Answered: go on".to_owned()),
-        "resumed" => Some(format!("Answered{said}")),
-        "refused" => Some(format!("Answered: no{said}")),
-        _ => None,
+        GateState::Resumed if said.is_empty() => Some("Answered: go on".to_owned()),
+        GateState::Resumed => Some(format!("Answered{said}")),
+        GateState::Refused => Some(format!("Answered: no{said}")),
+        GateState::Superseded => None,
     }
 }

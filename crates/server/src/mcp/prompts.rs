@@ -1,7 +1,8 @@
 //! Prompts: texts of the core, filled with data that the caller may read.
 
 use punchlist_core::briefing::{ALL, Briefing};
-use punchlist_ops::catalogue::find;
+use punchlist_ops::input::Maybe;
+use punchlist_ops::operations::session_context::{self, SessionContext};
 use punchlist_ops::{Envelope, Error, Ops};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -67,9 +68,8 @@ pub(crate) async fn prompt(
 
 /// The state of the work of the caller's session, or of the issue it names.
 fn state(ops: &Ops, envelope: &Envelope) -> Result<String, Error> {
-    let input = json!({ "budget": 4_000 });
-    let context = ops.call(find("session_context")?, envelope, input)?;
-    Ok(context["text"].as_str().unwrap_or_default().to_owned())
+    let input = session_context::Input { session: Maybe(None), budget: Some(4_000) };
+    Ok(ops.run::<SessionContext>(envelope, input)?.text)
 }
 
 /// The arguments of a prompt.

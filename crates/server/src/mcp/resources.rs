@@ -6,14 +6,27 @@
 use std::fmt::Write as _;
 
 use punchlist_core::Role;
-use punchlist_ops::catalogue::find;
+use punchlist_core::gate::GateState;
+use punchlist_core::plan::Form;
+use punchlist_ops::catalogue::Define;
+use punchlist_ops::input::{self, Cursor, Key, Limit, Maybe};
+use punchlist_ops::operations::gate_list::{self, GateList};
+use punchlist_ops::operations::issue_list::{self, IssueList};
+use punchlist_ops::operations::issue_show::{self, IssueShow, LinkView, UpdateView};
+use punchlist_ops::operations::mission_list::{self, MissionList};
+use punchlist_ops::operations::mission_status::{self, MissionStatus};
+use punchlist_ops::operations::plan_list::{self, PlanList};
+use punchlist_ops::operations::plan_render::{self, PlanRender};
+use punchlist_ops::operations::session_show::{self, SessionShow};
+use punchlist_ops::views::{IssueView, OneSession, SessionView};
 use punchlist_ops::{DEFAULT_BRANCH, Envelope, Error, Ops};
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::asker::Asker;
 use super::uri::{Address, Thing};
@@ -25,27 +38,59 @@ pub(crate) const URI_MAX: usize = 500;
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 
-/// The operation that reads a thing, and its input.
-fn read_of(thing: &Thing) -> (&'static str, Value) {
-    match thing {
-        Thing::Issue(number) => ("issue_show", json!({ "number": number })),
-        Thing::Plan { file, branch } => {
-            let mut input = json!({ "planFile": file, "form": "tree" });
-            if let Some(branch) = branch {
-                input["branch"] = json!(branch);
-            }
-            ("plan_render", input)
-        }
-        Thing::Mission(slug) => ("mission_status", json!({ "mission": slug })),
-        Thing::Inbox => ("gate_list", json!({ "state": "open" })),
-        Thing::Session(id) => ("session_show", json!({ "session": id })),
-    }
+/// What the operation that reads a thing answers.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Content {
+    Issue(Box<issue_show::Output>),
+    Plan(plan_render::Output),
+    Mission(Box<mission_status::Output>),
+    Inbox(gate_list::Output),
+    Session(OneSession),
 }
 
-/// Reads a thing. Returns the operation's answer as JSON.
-pub(crate) fn read(ops: &Ops, envelope: &Envelope, thing: &Thing) -> Result<Value, Error> {
-    let (operation, input) = read_of(thing);
-    ops.call(find(operation)?, envelope, input)
+/// Reads a thing.
+pub(crate) fn read(ops: &Ops, envelope: &Envelope, thing: &Thing) -> Result<Content, Error> {
+    Ok(match thing {
+        Thing::Issue(number) => {
+            let input = issue_show::Input { number: *number };
+            Content::Issue(Box::new(ops.run::<IssueShow>(envelope, input)?))
+        }
+        Thing::Plan { file, branch } => {
+            let branch = branch.as_deref().map(|branch| input::text("branch", branch));
+            let input = plan_render::Input {
+                plan_file: input::text("planFile", file)?,
+                branch: Maybe(branch.transpose()?),
+                include_archived: None,
+                form: Some(Form::Tree),
+                budget: None,
+            };
+            Content::Plan(ops.run::<PlanRender>(envelope, input)?)
+        }
+        Thing::Mission(slug) => {
+            let input = mission_status::Input { mission: slug.clone(), open: None };
+            Content::Mission(Box::new(ops.run::<MissionStatus>(envelope, input)?))
+        }
+        Thing::Inbox => {
+            Content::Inbox(ops.run::<GateList>(envelope, open_gates(Limit::default()))?)
+        }
+        Thing::Session(id) => {
+            let session = Maybe(Some(input::text("session", id)?));
+            let input = session_show::Input { session };
+            Content::Session(ops.run::<SessionShow>(envelope, input)?)
+        }
+    })
+}
+
+const fn open_gates(limit: Limit) -> gate_list::Input {
+    gate_list::Input {
+        state: Some(GateState::Open),
+        kind: None,
+        session: Maybe(None),
+        number: None,
+        limit,
+        cursor: Cursor::FIRST,
+    }
 }
 
 /// Does this error mean that the thing does not exist for the caller?
@@ -53,9 +98,12 @@ pub(crate) fn is_absent(error: &Error) -> bool {
     matches!(error.meaning().http, 400 | 403 | 404)
 }
 
-/// Does the caller not reach what it asks for? Then a list is without it.
-fn is_refused(error: &Error) -> bool {
-    matches!(error.meaning().http, 403 | 404)
+/// What was read, or `None` if the caller does not reach it. Then a list is without it.
+fn reached<T>(read: Result<T, Error>) -> Result<Option<T>, Error> {
+    match read {
+        Err(error) if matches!(error.meaning().http, 403 | 404) => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// The answer to `resources/read`. A reader of the ledger must see the latest writes (P-15), so
@@ -64,11 +112,11 @@ pub(crate) async fn resource(asker: &Asker, uri: &str) -> Result<ReadResourceRes
     let Some(address) = Address::parse(uri) else { return Err(not_found(uri, None)) };
     let (thing, envelope) = (address.thing.clone(), asker.reading(&address.project));
     let read = asker.run(envelope, move |ops, envelope| read(ops, envelope, &thing)).await;
-    let output = read.map_err(|error| match is_absent(&error) {
+    let content = read.map_err(|error| match is_absent(&error) {
         true => not_found(uri, Some(&error)),
         false => failed(&error),
     })?;
-    let (kind, text) = shown(&address.thing, &output);
+    let (kind, text) = shown(&content);
     let contents = ResourceContents::text(text, uri).with_mime_type(kind);
     Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
 }
@@ -97,40 +145,35 @@ pub(crate) fn failed(error: &Error) -> ErrorData {
 }
 
 /// The text of a resource, and its type.
-fn shown(thing: &Thing, output: &Value) -> (&'static str, String) {
-    match thing {
-        Thing::Issue(_) => (MARKDOWN, issue(output)),
-        Thing::Plan { .. } => {
-            (MARKDOWN, output["markdown"].as_str().unwrap_or_default().to_owned())
+fn shown(content: &Content) -> (&'static str, String) {
+    match content {
+        Content::Issue(shown) => (MARKDOWN, issue(shown)),
+        Content::Plan(plan) => (MARKDOWN, plan.markdown.clone()),
+        Content::Mission(_) | Content::Inbox(_) | Content::Session(_) => {
+            (JSON, format!("{:#}", json!(content)))
         }
-        Thing::Mission(_) | Thing::Inbox | Thing::Session(_) => (JSON, format!("{output:#}")),
     }
 }
 
 /// An issue as a page of text: its description, its checklist and its comments.
-fn issue(output: &Value) -> String {
-    let of = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
-    let issue = &output["issue"];
-    let mut text = format!("# #{} {}\n\n", issue["number"], of(issue, "title"));
-    let _ = write!(text, "{} · revision {}", of(issue, "status"), issue["revision"]);
-    match of(output, "progress").as_str() {
+fn issue(shown: &issue_show::Output) -> String {
+    let issue = &shown.issue;
+    let mut text = format!("# #{} {}\n\n", issue.number, issue.title);
+    let _ = write!(text, "{} · revision {}", issue.status.name(), issue.revision);
+    match shown.progress.as_str() {
         "" => text.push('\n'),
         progress => drop(writeln!(text, " · {progress}")),
     }
-    for part in [of(issue, "body"), of(output, "checklist")] {
+    for part in [&issue.body, &shown.checklist] {
         if !part.trim().is_empty() {
             let _ = write!(text, "\n{}\n", part.trim_end());
         }
     }
-    let lines = |name: &str, line: &dyn Fn(&Value) -> String| {
-        let items = output[name].as_array().map(Vec::as_slice).unwrap_or_default();
-        items.iter().map(line).collect::<Vec<_>>()
-    };
-    let link =
-        |link: &Value| format!("- {} #{} {}", of(link, "kind"), link["number"], of(link, "title"));
-    let update = |update: &Value| format!("- {}: {}", of(update, "kind"), of(update, "text"));
-    for (title, lines) in [("Links", lines("links", &link)), ("Updates", lines("updates", &update))]
-    {
+    let link = |link: &LinkView| format!("- {} #{} {}", link.kind, link.number, link.title);
+    let update = |update: &UpdateView| format!("- {}: {}", update.kind.name(), update.text);
+    let links: Vec<String> = shown.links.iter().map(link).collect();
+    let updates: Vec<String> = shown.updates.iter().map(update).collect();
+    for (title, lines) in [("Links", links), ("Updates", updates)] {
         if !lines.is_empty() {
             let _ = write!(text, "\n## {title}\n\n{}\n", lines.join("\n"));
         }
@@ -170,14 +213,14 @@ const fn templates() -> [Template; 5] {
 /// The templates that a role may read at all.
 fn readable(role: Role) -> impl Iterator<Item = Template> {
     templates().into_iter().filter(move |(_, name, ..)| {
-        let operation = match *name {
-            "issue" => "issue_show",
-            "plan" => "plan_render",
-            "mission" => "mission_status",
-            "inbox" => "gate_list",
-            _ => "session_show",
+        let access = match *name {
+            "issue" => IssueShow::ACCESS,
+            "plan" => PlanRender::ACCESS,
+            "mission" => MissionStatus::ACCESS,
+            "inbox" => GateList::ACCESS,
+            _ => SessionShow::ACCESS,
         };
-        find(operation).is_ok_and(|operation| operation.access.allows(role))
+        access.allows(role)
     })
 }
 
@@ -196,10 +239,10 @@ pub(crate) async fn listed(
     asker: &Asker,
     cursor: Option<String>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let cursor = match cursor.as_deref().map(str::parse::<i64>) {
-        None => None,
-        Some(Ok(cursor)) => Some(cursor),
-        Some(Err(_)) => {
+    let cursor = match cursor.as_deref().map(<i64 as Key>::parse) {
+        None => Cursor::FIRST,
+        Some(Some(number)) => Cursor(Some(number)),
+        Some(None) => {
             return Err(ErrorData::invalid_params("the cursor is not one of this server's", None));
         }
     };
@@ -216,7 +259,7 @@ pub(crate) async fn listed(
 
 /// The first page, as the caller in the envelope sees it.
 pub(crate) fn first_page(ops: &Ops, envelope: &Envelope) -> Result<Vec<Resource>, Error> {
-    Ok(Listing { ops, envelope }.page(None)?.0)
+    Ok(Listing { ops, envelope }.page(Cursor::FIRST)?.0)
 }
 
 struct Listing<'a> {
@@ -225,96 +268,75 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    fn page(&self, cursor: Option<i64>) -> Result<(Vec<Resource>, Option<i64>), Error> {
+    fn page(&self, cursor: Cursor<i64>) -> Result<(Vec<Resource>, Option<i64>), Error> {
         let kinds: Vec<_> = readable(self.envelope.actor.role).map(|(_, name, ..)| name).collect();
         let mut resources = Vec::new();
-        if cursor.is_none() {
+        if cursor == Cursor::FIRST {
             if kinds.contains(&"inbox") && self.has_inbox()? {
                 resources.push(self.resource(Thing::Inbox, "inbox", JSON));
             }
-            if kinds.contains(&"session") {
-                resources.extend(self.own_session()?);
+            if kinds.contains(&"session")
+                && let Some(session) = own_session(self.ops, self.envelope)?
+            {
+                let title = format!("this session: {}", session.title);
+                resources.push(self.resource(Thing::Session(session.id), &title, JSON));
             }
             if kinds.contains(&"plan") {
-                resources.extend(self.rows("plan_list", "plans", json!({}))?.iter().map(|plan| {
-                    let (file, branch) = (text(plan, "planFile"), text(plan, "branch"));
+                let input = plan_list::Input { include_archived: None };
+                let plans = reached(self.ops.run::<PlanList>(self.envelope, input))?;
+                let plans = plans.map_or_else(Vec::new, |list| list.plans);
+                resources.extend(plans.into_iter().map(|plan| {
                     let here = self.envelope.context.branch.as_deref();
-                    let is_here = here.unwrap_or(DEFAULT_BRANCH) == branch;
-                    let title = format!("plan {file}");
-                    let branch = (!is_here).then_some(branch);
-                    self.resource(Thing::Plan { file, branch }, &title, MARKDOWN)
+                    let is_here = here.unwrap_or(DEFAULT_BRANCH) == plan.branch;
+                    let title = format!("plan {}", plan.plan_file);
+                    let branch = (!is_here).then_some(plan.branch);
+                    self.resource(Thing::Plan { file: plan.plan_file, branch }, &title, MARKDOWN)
                 }));
             }
             if kinds.contains(&"mission") {
-                let missions = self.rows("mission_list", "missions", json!({}))?;
-                resources.extend(missions.iter().map(|mission| {
-                    let thing = Thing::Mission(text(mission, "slug"));
-                    self.resource(thing, &text(mission, "name"), JSON)
+                let input = mission_list::Input {};
+                let missions = reached(self.ops.run::<MissionList>(self.envelope, input))?;
+                let missions = missions.map_or_else(Vec::new, |list| list.missions);
+                resources.extend(missions.into_iter().map(|mission| {
+                    self.resource(Thing::Mission(mission.slug), &mission.name, JSON)
                 }));
             }
         }
         if !kinds.contains(&"issue") {
             return Ok((resources, None));
         }
-        let mut input = json!({ "open": true });
-        if let Some(cursor) = cursor {
-            input["cursor"] = json!(cursor);
-        }
-        let page = match self.ops.call(find("issue_list")?, self.envelope, input) {
-            Err(error) if is_refused(&error) => json!({ "issues": self.own_issue()? }),
-            page => page?,
+        let input = issue_list::Input {
+            status: None,
+            text: Maybe(None),
+            open: Some(true),
+            label: Maybe(None),
+            assignee: Maybe(None),
+            limit: Limit::default(),
+            cursor,
         };
-        let issues = page["issues"].as_array().map(Vec::as_slice).unwrap_or_default();
-        resources.extend(issues.iter().filter_map(|issue| {
-            let number = issue["number"].as_i64()?;
-            let title = format!("#{number} {}", text(issue, "title"));
-            Some(self.resource(Thing::Issue(number), &title, MARKDOWN))
+        let (issues, next) = match reached(self.ops.run::<IssueList>(self.envelope, input))? {
+            Some(page) => (page.issues, page.next_cursor),
+            None => (self.own_issue()?.into_iter().collect(), None),
+        };
+        resources.extend(issues.iter().map(|issue| {
+            let title = format!("#{} {}", issue.number, issue.title);
+            self.resource(Thing::Issue(issue.number), &title, MARKDOWN)
         }));
-        Ok((resources, page["nextCursor"].as_i64()))
+        Ok((resources, next))
     }
 
     /// The issue of a caller that reaches only this one.
-    fn own_issue(&self) -> Result<Vec<Value>, Error> {
-        let Some(number) = self.envelope.actor.reach.number else { return Ok(Vec::new()) };
-        match read(self.ops, self.envelope, &Thing::Issue(number)) {
-            Ok(mut shown) => Ok(vec![shown["issue"].take()]),
-            Err(error) if is_refused(&error) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+    fn own_issue(&self) -> Result<Option<IssueView>, Error> {
+        let Some(number) = self.envelope.actor.reach.number else { return Ok(None) };
+        let shown =
+            reached(self.ops.run::<IssueShow>(self.envelope, issue_show::Input { number }))?;
+        Ok(shown.map(|shown| shown.issue))
     }
 
     /// Does the caller reach the inbox?
     fn has_inbox(&self) -> Result<bool, Error> {
-        let input = json!({ "state": "open", "limit": 1 });
-        match self.ops.call(find("gate_list")?, self.envelope, input) {
-            Ok(_) => Ok(true),
-            Err(error) if is_refused(&error) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The caller's session, if it has one.
-    fn own_session(&self) -> Result<Option<Resource>, Error> {
-        match self.ops.call(find("session_show")?, self.envelope, json!({})) {
-            Ok(shown) => {
-                let session = &shown["session"];
-                let title = format!("this session: {}", text(session, "title"));
-                Ok(Some(self.resource(Thing::Session(text(session, "id")), &title, JSON)))
-            }
-            Err(error) if error.meaning().http < 500 => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn rows(&self, operation: &str, field: &str, input: Value) -> Result<Vec<Value>, Error> {
-        match self.ops.call(find(operation)?, self.envelope, input) {
-            Ok(mut output) => match output[field].take() {
-                Value::Array(rows) => Ok(rows),
-                _ => Ok(Vec::new()),
-            },
-            Err(error) if is_refused(&error) => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+        let first = open_gates(Limit::of(1));
+        Ok(reached(self.ops.run::<GateList>(self.envelope, first))?.is_some())
     }
 
     fn resource(&self, thing: Thing, title: &str, kind: &str) -> Resource {
@@ -324,6 +346,12 @@ impl Listing<'_> {
     }
 }
 
-fn text(value: &Value, name: &str) -> String {
-    value[name].as_str().unwrap_or_default().to_owned()
+/// The caller's session, if it has one.
+pub(crate) fn own_session(ops: &Ops, envelope: &Envelope) -> Result<Option<SessionView>, Error> {
+    let input = session_show::Input { session: Maybe(None) };
+    match ops.run::<SessionShow>(envelope, input) {
+        Ok(shown) => Ok(Some(shown.session)),
+        Err(error) if error.meaning().http < 500 => Ok(None),
+        Err(error) => Err(error),
+    }
 }

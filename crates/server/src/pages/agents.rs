@@ -9,7 +9,7 @@ use punchlist_core::delegation::DelegationState;
 use punchlist_core::run::RunState;
 use punchlist_core::{AgentStatus, Time};
 use punchlist_ops::Error;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Cursor, Limit};
 use punchlist_ops::operations::agent_list::{self, AgentList};
 use punchlist_ops::operations::delegation_list::{self, DelegationList};
 use punchlist_ops::operations::run_list::{self, RunList};
@@ -90,13 +90,13 @@ impl Known<'_> {
     }
 
     fn since(&self) -> Option<Time> {
-        let runs = self.runs.iter().filter_map(|run| Time::parse(&run.created_at));
+        let runs = self.runs.iter().map(|run| run.created_at);
         let leases = self.leases.iter().filter_map(|lease| lease.started_at);
         runs.chain(leases).min()
     }
 
     fn heartbeat(&self) -> Option<Time> {
-        let runs = self.runs.iter().filter_map(|run| Time::parse(&run.updated_at));
+        let runs = self.runs.iter().map(|run| run.updated_at);
         let failed = self.failed.map(|failed| failed.at);
         self.agent.map(|agent| agent.heartbeat_at).into_iter().chain(runs).chain(failed).max()
     }
@@ -107,7 +107,7 @@ fn runs(visit: &Visit, state: RunState) -> Result<Vec<RunView>, Error> {
         state: Some(state),
         session: maybe(None),
         limit: Limit::of(ASKED),
-        cursor: maybe(None),
+        cursor: Cursor::FIRST,
     };
     Ok(visit.run::<RunList>(input)?.runs)
 }
@@ -118,7 +118,7 @@ fn delegations(visit: &Visit, state: DelegationState) -> Result<Vec<DelegationVi
         kind: maybe(None),
         todo_id: maybe(None),
         limit: Limit::of(ASKED),
-        cursor: maybe(None),
+        cursor: Cursor::FIRST,
     };
     Ok(visit.run::<DelegationList>(input)?.delegations)
 }
@@ -265,7 +265,7 @@ fn works_on(visit: &Visit, one: &Known<'_>) -> Markup {
         }
         @for run in one.runs.iter().take(3) {
             p {
-                a href=(visit.at(&format!("/runs/{}", words::encoded(&run.id)))) {
+                a href=(visit.at(&format!("/runs/{}", run.id))) {
                     @match run.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty()) {
                         Some(prompt) => (short(prompt)),
                         None => "Run",

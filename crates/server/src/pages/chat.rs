@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use punchlist_core::Time;
 use punchlist_core::conversation::{MessageKind, SYNTHETIC, Speaker, ToolCall};
+use punchlist_core::{RunId, Time};
 use punchlist_ops::views::MessageView;
 use punchlist_ops::views::run::RunView;
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub(crate) struct Around<'a> {
 
 impl Around<'_> {
     fn run(&self, message: &MessageView) -> Option<&RunView> {
-        let id = message.run_id.as_deref()?;
+        let id = RunId::parse(message.run_id.as_deref()?)?;
         self.runs.iter().find(|run| run.id == id)
     }
 }

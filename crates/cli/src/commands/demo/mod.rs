@@ -119,7 +119,7 @@ impl Demo<'_> {
         self.play(teller)?;
         if self.stop.asked() {
             teller.broken_off(store);
-            return Err(Failure::Told(130));
+            return Err(Failure::Shown(130));
         }
         let sound = self.ops.examine().ok;
         self.check(sound)?;
@@ -201,7 +201,7 @@ impl Demo<'_> {
     }
 }
 
-/// A short input, written as JSON.
+/// A short input, written as JSON. The operation's own type parses it, so a wrong name fails the demo.
 fn input<T: DeserializeOwned>(fields: Value) -> Result<T, Failure> {
     Ok(serde_json::from_value(fields).map_err(io::Error::from)?)
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use punchlist_core::Status;
 use punchlist_core::driver::StopReason;
 use punchlist_core::run::RunState;
+use punchlist_core::{ConversationId, DelegationId, GateId, RunId, SessionId, Status};
 use punchlist_ops::operations::run_show::{Output, RunItem};
 use punchlist_ops::views::run::{RunView, WaitView};
 use serde::Serialize;
@@ -49,11 +49,11 @@ impl End {
         self.wait().map(|wait| &*wait.kind).unwrap_or_default()
     }
 
-    pub(super) fn gate(&self) -> Option<&str> {
-        self.wait()?.gate_id.as_deref()
+    pub(super) fn gate(&self) -> Option<GateId> {
+        self.wait()?.gate_id
     }
 
-    pub(super) fn delegations(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn delegations(&self) -> impl Iterator<Item = &DelegationId> {
         self.wait().into_iter().flat_map(|wait| &wait.delegation_ids)
     }
 
@@ -72,23 +72,23 @@ impl End {
         if globals.json {
             output::print_json(&self.object())?;
         } else if !globals.quiet {
-            let mut told = self.summary();
-            told.push_str(&self.next_step(flags));
-            output::remark(&told);
+            let mut summary = self.summary();
+            summary.push_str(&self.next_step(flags));
+            output::remark(&summary);
         }
         match self.reason() {
             Some(reason) if reason.is_drained() => Ok(()),
-            _ => Err(Failure::Told(1)),
+            _ => Err(Failure::Shown(1)),
         }
     }
 
     fn object(&self) -> Object<'_> {
         let run = self.run();
         Object {
-            run_id: &run.id,
-            conversation_id: &run.conversation_id,
+            run_id: run.id,
+            conversation_id: run.conversation_id,
             turn_id: &run.turn_id,
-            session_id: run.session_id.as_deref(),
+            session_id: run.session_id,
             stop_reason: self.reason().map(StopReason::code),
             text: &self.0.text,
             done: &self.0.done,
@@ -168,8 +168,10 @@ impl End {
 
     /// What the person can do now, if something is left.
     fn next_step(&self, flags: &Flags) -> String {
-        let id = short(&self.run().id);
-        let session = self.run().session_id.as_deref().map(short).unwrap_or_default();
+        let id = self.run().id.to_string();
+        let id = short(&id);
+        let session = self.run().session_id.map(|id| id.to_string()).unwrap_or_default();
+        let session = short(&session);
         let next = match self.reason() {
             Some(StopReason::GateOpen) => {
                 format!("waiting for an answer: punch inbox, then punch run --resume {id}")
@@ -197,11 +199,11 @@ impl End {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Object<'a> {
-    run_id: &'a str,
-    conversation_id: &'a str,
+    run_id: RunId,
+    conversation_id: ConversationId,
     turn_id: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<&'a str>,
+    session_id: Option<SessionId>,
     stop_reason: Option<&'a str>,
     text: &'a str,
     done: &'a [RunItem],

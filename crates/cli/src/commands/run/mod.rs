@@ -23,14 +23,13 @@ use punchlist_engine::{Collector, Pump, Runtime};
 use punchlist_ops::catalogue::{Define, find};
 use punchlist_ops::config::drive::DriveFlags;
 use punchlist_ops::config::{Config, Overrides};
-use punchlist_ops::input::Maybe;
+use punchlist_ops::input::{Maybe, text};
 use punchlist_ops::operations::delegation_show::{self, DelegationShow};
 use punchlist_ops::operations::run_show::{self, RunShow};
 use punchlist_ops::operations::run_start::{self, RunStart};
 use punchlist_ops::operations::run_stop::{self, RunStop};
-use punchlist_ops::views::run::RunView;
 use punchlist_ops::{Envelope, Error, Ops};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{call, inbox, programs, prompt};
 use crate::args::Globals;
@@ -144,7 +143,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             let input = input(matches, agent.clone(), globals.issue, &config)?;
             can_answer(&envelope, agent.as_deref(), flags.model.clone())?;
             let started = ops.answer(find(RunStart::NAME)?, &envelope, input)?;
-            id_of(&started.into_output::<run_start::Output>()?.run)?
+            started.into_output::<run_start::Output>()?.run.id
         }
     };
     let view = View::new(&globals, &ops, &envelope, id);
@@ -230,13 +229,8 @@ fn can_answer(
 
 /// The run to continue.
 fn known(ops: &Ops, envelope: &Envelope, named: &str) -> Result<RunId, Failure> {
-    let shown = ops.answer(find(RunShow::NAME)?, envelope, json!({ "run": named }))?;
-    id_of(&shown.into_output::<run_show::Output>()?.run)
-}
-
-fn id_of(run: &RunView) -> Result<RunId, Failure> {
-    RunId::parse(&run.id)
-        .ok_or_else(|| Error::Internal { detail: "a run without an id".to_owned() }.into())
+    let input = run_show::Input { run: text("run", named)? };
+    Ok(ops.run::<RunShow>(envelope, input)?.run.id)
 }
 
 /// A run that this command executes.
@@ -373,7 +367,7 @@ impl Turn<'_> {
     /// Does another process work on what it waits for?
     fn others_work_on(&self, end: &End) -> Result<bool, Failure> {
         for id in end.delegations() {
-            let input = delegation_show::Input { delegation_id: id.clone() };
+            let input = delegation_show::Input { delegation_id: id.to_string() };
             let shown = self.ops.run::<DelegationShow>(self.envelope, input)?;
             if shown.delegation.state == DelegationState::Running {
                 return Ok(true);
@@ -398,7 +392,7 @@ impl Turn<'_> {
             agents: Arc::clone(&self.envelope.agents),
             ..self.envelope.clone()
         };
-        inbox::answer_here(self.globals, self.ops, envelope, gate)?;
+        inbox::answer_here(self.globals, self.ops, envelope, &gate.to_string())?;
         // Once answered, the run no longer waits for this gate.
         Ok(self.look()?.gate() != Some(gate))
     }

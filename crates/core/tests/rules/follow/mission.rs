@@ -6,7 +6,7 @@ use punchlist_core::event::{
     ClaimReturned, TodoArchived, TodoCancelled, TodoEscalated, TodoRevised,
 };
 use punchlist_core::follow::Then;
-use punchlist_core::follow::mission::{self as follow, Swept, Told};
+use punchlist_core::follow::mission::{self as follow, Notice, Swept};
 use punchlist_core::mission::{called_off, warning};
 use punchlist_core::todo::SettledBy;
 use punchlist_core::{
@@ -91,7 +91,7 @@ fn what_follows_from_a_change_of_an_item() {
     assert_eq!(follow::changed(&plan.state, &only(cancelled(id, &lead)), &lead), vec![]);
 }
 
-/// M-74, M-76: people are asked about late items, and told about those cancelled for it, in order.
+/// M-74, M-76: people are asked about late items, and notices about those cancelled for it, in order.
 #[test]
 fn what_follows_from_a_sweep() {
     let mut world = World::new(ListKind::Pillar);
@@ -115,7 +115,7 @@ fn what_follows_from_a_sweep() {
         demoted: vec![],
         cancelled: vec!["dropped".to_owned()],
         archived: 1,
-        told: vec![Told::Asked(ids[0]), Told::Said(said(chat, &dropped))],
+        notices: vec![Notice::Asked(ids[0]), Notice::Said(said(chat, &dropped))],
     };
     assert_eq!(follow::swept(&before, &after, &decided, chat), expected);
 }

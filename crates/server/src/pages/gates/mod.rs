@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use punchlist_core::Time;
 use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_ops::Error;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Cursor, Limit};
 use punchlist_ops::operations::gate_list::{self, GateList, ProposalView, ReviewView};
 use punchlist_ops::views::GateView;
 
@@ -123,7 +123,7 @@ pub(crate) fn waiting(visit: &Visit, projects: &[&str]) -> Result<Waiting, Error
             session: Default::default(),
             number: None,
             limit: Limit::of(LISTED_MAX),
-            cursor: Default::default(),
+            cursor: Cursor::FIRST,
         };
         let found = visit.run_in::<GateList>(project, wanted)?;
         waiting.has_more |= found.next_cursor.is_some();
@@ -149,7 +149,7 @@ pub(crate) fn of_issue(visit: &Visit, number: i64, state: GateState) -> Result<W
         session: Default::default(),
         number: Some(number),
         limit: Limit::of(LISTED_MAX),
-        cursor: Default::default(),
+        cursor: Cursor::FIRST,
     };
     let found = visit.run::<GateList>(wanted)?;
     let item = |matter| Item { project: visit.project().to_owned(), matter };
@@ -171,7 +171,7 @@ pub(crate) fn of_session(visit: &Visit, session: &str) -> Result<Waiting, Error>
         session: asking::maybe(Some(session)),
         number: None,
         limit: Limit::of(LISTED_MAX),
-        cursor: Default::default(),
+        cursor: Cursor::FIRST,
     };
     let found = visit.run::<GateList>(wanted)?;
     let item = |matter| Item { project: visit.project().to_owned(), matter };
@@ -195,7 +195,7 @@ pub(crate) fn of_reviews(visit: &Visit, reviews: Vec<ReviewView>) -> Waiting {
 pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
     html! {
         div.gates id="gates" data-rows="end" {
-            (lost(visit, waiting))
+            (overtaken(visit, waiting))
             @for (n, item) in waiting.items.iter().enumerate() {
                 (visit.notice_at(&item.anchor()))
                 @if n == 0 || is_in_use(visit, item) || (n < 3 && item.is_short()) {
@@ -223,7 +223,7 @@ fn is_in_use(visit: &Visit, item: &Item) -> bool {
 }
 
 /// Somebody else answered first: the card is gone, and the typed text is shown with the reason.
-fn lost(visit: &Visit, waiting: &Waiting) -> Markup {
+fn overtaken(visit: &Visit, waiting: &Waiting) -> Markup {
     let refused = visit.refused().filter(|refused| {
         let gate = refused.form.text("gate");
         !gate.is_empty() && waiting.items.iter().all(|item| item.id() != gate)

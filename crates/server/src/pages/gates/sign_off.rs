@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use punchlist_core::text::Title;
-use punchlist_ops::input::{Limit, Maybe};
+use punchlist_ops::input::{Cursor, Limit, Maybe};
 use punchlist_ops::operations::run_list::{self, RunList};
 use punchlist_ops::views::issue::ItemStatus;
 use punchlist_ops::views::{GateView, ItemView};
@@ -148,7 +148,7 @@ fn facts(visit: &Visit, item: &Item, gate: &GateView, is_open: bool) -> Markup {
             state: None,
             session: Maybe(Some(session)),
             limit: Limit::of(RUNS_MAX),
-            cursor: Maybe(None),
+            cursor: Cursor::FIRST,
         };
         visit.run_in::<RunList>(&item.project, wanted).ok()
     });

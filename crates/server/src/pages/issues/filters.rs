@@ -3,10 +3,10 @@
 
 use maud::{Markup, html};
 use punchlist_core::IssueStatus;
-use punchlist_core::issue::search;
 use punchlist_core::text::Title;
 use punchlist_ops::Error;
 use punchlist_ops::explain::Fault;
+use punchlist_ops::input::{self, Words};
 
 use super::title;
 use crate::pages::icons::Icon;
@@ -17,7 +17,7 @@ use crate::pages::visit::Visit;
 #[derive(Debug)]
 pub(super) struct Filter {
     pub(super) status: Option<IssueStatus>,
-    pub(super) text: Option<Title>,
+    pub(super) text: Option<Words>,
     pub(super) label: Option<Title>,
     pub(super) assignee: Option<Title>,
     /// Only issues that wait for the reader.
@@ -34,15 +34,10 @@ impl Filter {
                 Error::from(Fault::BadValue { path, found, expected })
             })?),
         };
-        let text = visit.query("text");
-        if let Some(text) = text.filter(|text| search::query(text).is_empty()) {
-            let (path, found) = ("text".to_owned(), format!("`{text}`"));
-            let expected = "words of letters or digits".to_owned();
-            return Err(Fault::BadValue { path, found, expected }.into());
-        }
+        let text = visit.query("text").map(|text| input::text("text", text));
         Ok(Self {
             status,
-            text: title(text),
+            text: text.transpose()?,
             label: title(visit.query("label")),
             assignee: title(visit.query("assignee")),
             is_waiting: visit.query("waiting").is_some(),

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use punchlist_core::IssueStatus;
 use punchlist_core::text::Title;
 use punchlist_ops::Error;
-use punchlist_ops::input::{Limit, Maybe};
+use punchlist_ops::input::{Cursor, Limit, Maybe};
 use punchlist_ops::operations::issue_list::{self, IssueList};
 use punchlist_ops::views::IssueView;
 
@@ -98,7 +98,7 @@ fn found(
         label: Maybe(filter.label.clone()),
         assignee: Maybe(filter.assignee.clone()),
         limit: Limit::of(limit),
-        cursor: cursor.filter(|_| filter.status.is_some()),
+        cursor: Cursor(cursor.filter(|_| filter.status.is_some())),
     })
 }
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use punchlist_core::Time;
 use punchlist_core::metric::{MetricKind, MetricStatus, Trend};
 use punchlist_ops::Error;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Cursor, Limit};
 use punchlist_ops::operations::metric_history::{self, MetricHistory};
 use punchlist_ops::operations::mission_status::PillarStanding;
 use punchlist_ops::views::metric::{MetricView, ReadingView};
@@ -56,7 +56,7 @@ pub(super) fn all(
             mission: title(mission)?,
             metric: title(&standing.slug)?,
             limit: Limit::of(READINGS),
-            cursor: None,
+            cursor: Cursor::FIRST,
         })?;
         let mut readings = shown.readings;
         readings.sort_by_key(|reading| reading.at);

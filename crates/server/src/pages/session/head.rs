@@ -128,7 +128,6 @@ pub(super) fn ended(run: &RunView) -> Markup {
 
 /// The current activity of a run.
 pub(super) fn on_run(visit: &Visit, run: &RunView, item: Option<&str>) -> Markup {
-    let since = punchlist_core::Time::parse(&run.created_at);
     html! {
         @match (run.state, run.waits_for.as_ref()) {
             (RunState::Ended, _) => { (ended(run)) span { (super::stop_sentence(run)) } }
@@ -150,7 +149,7 @@ pub(super) fn on_run(visit: &Visit, run: &RunView, item: Option<&str>) -> Markup
                 span {
                     b { (run.agent) } " is working"
                     @if let Some(item) = item { " on “" (item) "”" }
-                    @if let Some(since) = since { ", for " (words::since(since, visit.now())) }
+                    ", for " (words::since(run.created_at, visit.now()))
                 }
             }
         }

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use punchlist_core::IssueStatus;
 use punchlist_core::run::RunState;
 use punchlist_ops::Error;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Cursor, Limit};
 use punchlist_ops::operations::conversation_show::{self, ConversationShow};
 use punchlist_ops::operations::issue_show::{self, IssueShow};
 use punchlist_ops::operations::run_list::{self, RunList};
@@ -20,7 +20,7 @@ use punchlist_ops::operations::session_show::{self, SessionShow};
 use punchlist_ops::views::run::RunView;
 use punchlist_ops::views::{MessageView, SessionView};
 
-use super::asking::{maybe, title};
+use super::asking::maybe;
 use super::chat::{self, Around};
 use super::forms::{self, Field};
 use super::frame::{Section, Shown};
@@ -73,7 +73,7 @@ fn runs_of(visit: &Visit, session: &str) -> Result<Vec<RunView>, Error> {
         state: None,
         session: maybe(Some(session)),
         limit: Limit::of(RUNS),
-        cursor: maybe(None),
+        cursor: Cursor::FIRST,
     };
     Ok(visit.run::<RunList>(input)?.runs)
 }
@@ -120,7 +120,7 @@ fn steps(
 
 fn of_run(visit: &Visit, runs: &[RunView]) -> Result<Vec<Step>, Error> {
     let Some(newest) = runs.first() else { return Ok(Vec::new()) };
-    let shown = visit.run::<RunShow>(run_show::Input { run: title(&newest.id)? })?;
+    let shown = visit.run::<RunShow>(run_show::Input { run: newest.id.into() })?;
     Ok(shown.done.iter().chain(&shown.left).map(Step::of_run).collect())
 }
 

@@ -1,7 +1,6 @@
 //! The sidebar of a conversation: its automatic continuation, its cost, and its runs.
 
 use maud::{Markup, html};
-use punchlist_core::Time;
 use punchlist_core::run::RunState;
 use punchlist_ops::views::run::RunView;
 
@@ -87,10 +86,8 @@ pub(super) fn runs(visit: &Visit, runs: &[RunView]) -> Markup {
                                 RunState::Waiting => (marks::held()),
                                 RunState::Ended => (super::head::ended(run)),
                             }
-                            a href=(visit.at(&format!("/runs/{}", words::encoded(&run.id)))) { (run.agent) }
-                            @if let Some(at) = Time::parse(&run.created_at) {
-                                span.when { (words::ago(at, visit.now())) }
-                            }
+                            a href=(visit.at(&format!("/runs/{}", run.id))) { (run.agent) }
+                            span.when { (words::ago(run.created_at, visit.now())) }
                         }
                         @if run.state == RunState::Ended { p.hint { (super::stop_sentence(run)) } }
                     }

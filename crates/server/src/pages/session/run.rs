@@ -1,7 +1,6 @@
 //! One run: its activity or why it stopped, and its part of the conversation.
 
 use maud::html;
-use punchlist_core::Time;
 use punchlist_core::run::RunState;
 use punchlist_ops::Error;
 use punchlist_ops::input::Limit;
@@ -25,7 +24,7 @@ use crate::pages::{marks, parts, words};
 fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Error> {
     let ask = |after: Option<&str>, before: Option<&str>, newest: bool, limit: i64| {
         visit.run::<ConversationShow>(conversation_show::Input {
-            conversation_id: run.conversation_id.clone(),
+            conversation_id: run.conversation_id.to_string(),
             after: maybe(after),
             before: maybe(before),
             newest: Some(newest),
@@ -44,10 +43,10 @@ fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Er
         let turn = ask(None, first.as_deref(), true, 1)?.messages;
         found.splice(0..0, turn.into_iter().filter(|message| message.id == run.turn_id));
     }
-    let ended = run.ended_at.as_deref().and_then(Time::parse);
+    let id = run.id.to_string();
     found.retain(|message| match &message.run_id {
-        Some(by) => *by == run.id,
-        None => ended.is_none_or(|ended| message.created_at <= ended),
+        Some(by) => *by == id,
+        None => run.ended_at.is_none_or(|ended| message.created_at <= ended),
     });
     Ok((found, has_more))
 }
@@ -63,8 +62,8 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         @if !is_over { (forms::opener(visit, head::STOP, "Stop", Some(Icon::Stop), "")) }
     };
     let mut crumbs = vec![(visit.project().to_owned(), visit.at(""))];
-    if let Some(session) = &run.session_id {
-        let to = visit.at(&format!("/sessions/{}", words::encoded(session)));
+    if let Some(session) = run.session_id {
+        let to = visit.at(&format!("/sessions/{session}"));
         crumbs.push(("Session".to_owned(), to));
     }
     let asked = messages.first().map(|message| message.text.as_str()).unwrap_or_default();
@@ -112,10 +111,10 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                                 RunState::Ended => { (head::ended(run)) " ended" }
                             }
                         }
-                        @if let Some(at) = Time::parse(&run.created_at) {
-                            dt { "Started" } dd { (words::ago(at, visit.now())) " by " (visit.name(&run.started_by)) }
+                        dt { "Started" } dd {
+                            (words::ago(run.created_at, visit.now())) " by " (visit.name(&run.started_by))
                         }
-                        @if let Some(at) = run.ended_at.as_deref().and_then(Time::parse) {
+                        @if let Some(at) = run.ended_at {
                             dt { "Ended" } dd { (words::ago(at, visit.now())) }
                         }
                     }
@@ -123,8 +122,8 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
             }
         }
     };
-    let back = match &run.session_id {
-        Some(session) => visit.at(&format!("/sessions/{}", words::encoded(session))),
+    let back = match run.session_id {
+        Some(session) => visit.at(&format!("/sessions/{session}")),
         None => visit.at("/agents"),
     };
     Ok(Shown {

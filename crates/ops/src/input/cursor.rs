@@ -1,0 +1,91 @@
+//! Where a page of a list begins.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use punchlist_core::{ConversationId, DelegationId, GateId, RunId, SessionId, TodoId, TokenId};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
+
+use super::{Reference, Unclean};
+
+/// The `nextCursor` of the previous page: the key of its last row. Absent, null and blank mean the
+/// first page. A text that cannot be such a key is refused, because it would select nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Cursor<T>(pub Option<T>);
+
+/// What the rows of a list are ordered by.
+pub trait Key: Sized + fmt::Display {
+    fn parse(text: &str) -> Option<Self>;
+    fn schema() -> Schema;
+}
+
+macro_rules! keys {
+    ($($id:ident)+) => {$(
+        impl Key for $id {
+            fn parse(text: &str) -> Option<Self> {
+                Self::parse(text)
+            }
+
+            fn schema() -> Schema {
+                json_schema!({ "type": "string" })
+            }
+        }
+    )+};
+}
+
+keys! { ConversationId DelegationId GateId RunId SessionId TodoId TokenId }
+
+impl Key for i64 {
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|number| *number >= 1)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "type": ["integer", "string"], "minimum": 1 })
+    }
+}
+
+impl<T: Key> Cursor<T> {
+    /// The first page.
+    pub const FIRST: Self = Self(None);
+
+    /// The key as text, as the store keeps it.
+    #[must_use]
+    pub fn text(&self) -> Option<String> {
+        self.0.as_ref().map(T::to_string)
+    }
+}
+
+impl<T> Default for Cursor<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Key> Deserialize<'de> for Cursor<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let given = Option::<Reference>::deserialize(deserializer)?;
+        let Some(text) = given.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
+            return Ok(Self(None));
+        };
+        let unreadable = || D::Error::custom(Unclean::must_be("nextCursor of the previous page"));
+        T::parse(text).map(|key| Self(Some(key))).ok_or_else(unreadable)
+    }
+}
+
+impl<T: Key> JsonSchema for Cursor<T> {
+    fn schema_name() -> Cow<'static, str> {
+        "Cursor".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        T::schema()
+    }
+}
