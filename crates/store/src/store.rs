@@ -35,6 +35,8 @@ pub struct Options {
     pub busy_ms: u32,
     /// The highest number of connections to a server.
     pub connections_max: usize,
+    /// The most bytes that a server may send in response to one batch of statements.
+    pub answer_bytes_max: usize,
     /// Also open a store with an unfinished copy, in order to finish it.
     pub is_copied_into: bool,
     /// Called once with the reason if opening takes long: another process is migrating the store.
@@ -50,6 +52,7 @@ impl Default for Options {
             make_folder: false,
             busy_ms: 30_000,
             connections_max: 16,
+            answer_bytes_max: 512 << 20,
             is_copied_into: false,
             notice: None,
             around_writes: None,

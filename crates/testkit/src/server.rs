@@ -4,7 +4,7 @@
 //! file does not install the server's programs: `cargo xtask test` does, and a missing program is a
 //! failure, never a skip.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use punchlist_store::Target;
 use throwaway::{Commits, Pooler, Throwaway};
@@ -28,7 +28,19 @@ impl OwnServer {
         let programs = throwaway::find().expect(
             "PostgreSQL's server programs (initdb, postgres): `cargo xtask test` installs them",
         );
-        let started = Throwaway::start_with(&programs, Commits::Durable, setup);
+        Self::of_version(&programs, setup)
+    }
+
+    /// The folders of the server programs of every installed version.
+    #[must_use]
+    pub fn versions() -> Vec<PathBuf> {
+        throwaway::find_all()
+    }
+
+    /// A server of the version in this folder.
+    #[must_use]
+    pub fn of_version(programs: &Path, setup: Setup<'_>) -> Self {
+        let started = Throwaway::start_with(programs, Commits::Durable, setup);
         Self(started.expect("a server of the test's own"))
     }
 

@@ -12,5 +12,5 @@ mod programs;
 mod server;
 
 pub use pooler::Pooler;
-pub use programs::{find, find_pooler};
+pub use programs::{find, find_all, find_pooler};
 pub use server::{Commits, Restart, Setup, Throwaway, are_we_root};

@@ -5,12 +5,21 @@ use std::path::{Path, PathBuf};
 
 const DEBIAN_VERSIONS: &str = "/usr/lib/postgresql";
 
-/// The folder with `initdb`, `postgres` and `pg_isready`, if they are installed.
+/// The folder with `initdb`, `postgres` and `pg_isready` of the newest version, if one is installed.
 #[must_use]
 pub fn find() -> Option<PathBuf> {
+    find_all().pop()
+}
+
+/// The folders of every installed version, the newest last.
+#[must_use]
+pub fn find_all() -> Vec<PathBuf> {
+    let found = all_below(Path::new(DEBIAN_VERSIONS));
+    if !found.is_empty() {
+        return found;
+    }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    newest_below(Path::new(DEBIAN_VERSIONS))
-        .or_else(|| std::env::split_paths(&path).find(|folder| has_server(folder)))
+    std::env::split_paths(&path).find(|folder| has_server(folder)).into_iter().collect()
 }
 
 /// The program `pgbouncer`, if it is installed.
@@ -24,9 +33,9 @@ pub fn find_pooler() -> Option<PathBuf> {
 }
 
 /// Debian installs each major version in a folder named by its number, which is not on the PATH.
-fn newest_below(versions: &Path) -> Option<PathBuf> {
-    fs::read_dir(versions)
-        .ok()?
+fn all_below(versions: &Path) -> Vec<PathBuf> {
+    let folders = fs::read_dir(versions).into_iter().flatten();
+    let mut found: Vec<(u32, PathBuf)> = folders
         .filter_map(|entry| {
             let entry = entry.ok()?;
             let name = entry.file_name();
@@ -34,8 +43,9 @@ fn newest_below(versions: &Path) -> Option<PathBuf> {
             Some((major, entry.path().join("bin")))
         })
         .filter(|(_, folder)| has_server(folder))
-        .max_by_key(|(major, _)| *major)
-        .map(|(_, folder)| folder)
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, folder)| folder).collect()
 }
 
 fn has_server(folder: &Path) -> bool {
@@ -47,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_complete_version_is_taken() {
+    fn complete_versions_are_found_the_newest_last() {
         let versions = std::env::temp_dir().join(format!("xtask-versions-{}", std::process::id()));
         for (version, programs) in [
             ("9.6", &["initdb", "postgres", "pg_isready"][..]),
@@ -60,9 +70,9 @@ mod tests {
                 fs::write(folder.join(program), "").unwrap();
             }
         }
-        let found = newest_below(&versions);
+        let found = all_below(&versions);
         fs::remove_dir_all(&versions).unwrap();
-        assert_eq!(found, Some(versions.join("15/bin")));
-        assert_eq!(newest_below(&versions), None);
+        assert_eq!(found, ["9.6/bin", "15/bin"].map(|folder| versions.join(folder)));
+        assert_eq!(all_below(&versions), [PathBuf::new(); 0]);
     }
 }

@@ -45,6 +45,8 @@ for rule in punchlist_scram:scram-sha-256 punchlist_md5:md5 punchlist_plain:pass
 done >"$dir/data/pg_hba.conf"
 echo "$rules" >>"$dir/data/pg_hba.conf"
 
+echo "max_connections = 200" >>"$dir/data/postgresql.conf"
+
 # A caller may change the cluster before it starts: settings, certificates, a copy of another server.
 if [ -n "${PUNCHLIST_POSTGRES_SETUP:-}" ]; then
     "$@" sh -euc "$PUNCHLIST_POSTGRES_SETUP" setup "$dir/data" "$bin" "$port" >>"$log" 2>&1 ||
@@ -59,7 +61,7 @@ while :; do
     # A Unix socket only where it is asked for: its path would be too long under a long TMPDIR.
     "$@" "$bin/postgres" -D "$dir/data" -p "$port" \
         -c listen_addresses=127.0.0.1 -c "unix_socket_directories=${PUNCHLIST_POSTGRES_SOCKETS:+$dir}" \
-        -c max_connections=200 -c logging_collector=off \
+        -c logging_collector=off \
         $promise \
         3<&- >>"$log" 2>&1 &
     server=$!

@@ -1,6 +1,9 @@
 //! `punch store copy` on the command line: the copy answers every read like the store, the same
 //! tokens work, and a copy whose process was killed continues.
 
+use std::time::{Duration, Instant};
+
+use punchlist_store::{Options, Store};
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
 
@@ -39,6 +42,63 @@ fn a_copied_store_answers_every_read_the_same_on_both_sides() {
         assert_eq!(refused["code"], "store_not_empty", "{refused}");
         let itself = with(copy(&place, &place), &secret).refusal(2);
         assert_eq!(itself["code"], "bad_value", "{itself}");
+    }
+}
+
+/// Enough rows for many parts of a copy, beside those of [`lived_in`].
+fn fill(place: &Place) {
+    for turn in 0..25 {
+        let items: Vec<Value> = (0..40)
+            .map(|n| json!({ "title": format!("{turn}/{n}"), "context": "é".repeat(2_000) }))
+            .collect();
+        let input = json!({ "items": items }).to_string();
+        place.call_in("many", &format!("t{turn}"), "create_todo", "-").stdin(input).answer();
+    }
+}
+
+/// The number of rows that an unfinished copy has brought into this store; none if it is finished or
+/// has not begun.
+fn rows_copied_into(place: &Place) -> Option<u64> {
+    let options = Options { is_copied_into: true, ..Options::default() };
+    let is_there = place.db().starts_with("postgres") || place.file().exists();
+    let store = is_there.then(|| Store::open(&place.target(), options).ok()).flatten()?;
+    let progress = store.read(|tx| tx.fact("copy")).ok()??;
+    serde_json::from_str::<Value>(&progress).ok()?["lines"].as_u64()
+}
+
+/// A process that is killed has no time to clean up. What it has committed stays, nobody can use it,
+/// and the same command goes on from there.
+#[test]
+fn a_copy_whose_process_was_killed_continues() {
+    for (from, to) in
+        [(Backend::SqliteFile, Backend::Postgres), (Backend::Postgres, Backend::SqliteFile)]
+    {
+        let (place, other) = (Place::new(from), Place::new(to));
+        let secret = lived_in(&place);
+        fill(&place);
+        place.log_length();
+        let before = seen(&place);
+
+        let mut child = with(copy(&place, &other), &secret).spawn();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while rows_copied_into(&other).is_none() {
+            assert!(Instant::now() < deadline, "the copy does not begin");
+            assert_eq!(child.try_wait().unwrap(), None, "the copy ended before it could be killed");
+        }
+        child.kill().unwrap();
+        assert_eq!(child.wait().unwrap().code(), None, "it was killed");
+        let kept = rows_copied_into(&other).expect("the copy is not finished");
+        let refused = other.punch(["issue", "list", "--json"]).refusal(3);
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains("a copy into it is not finished"), "{refused}");
+
+        let copied = with(copy(&place, &other), &secret).answer();
+        let (resumed, rows) =
+            (copied["resumedAfter"].as_u64().unwrap(), copied["rows"].as_u64().unwrap());
+        assert!(kept <= resumed && resumed < rows, "{kept} {copied}");
+        assert_eq!(seen(&other), before, "{from:?} to {to:?}");
+        assert_eq!(rows_copied_into(&other), None);
+        clean(&other);
     }
 }
 

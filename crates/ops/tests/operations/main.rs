@@ -5,6 +5,7 @@
 mod attack;
 mod attack_http;
 mod attention;
+mod copied;
 mod cursors;
 mod delegations;
 mod every_operation;

@@ -8,7 +8,8 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use super::{disk, fold, server, trees};
+use super::server::{self, Limits};
+use super::{disk, fold, trees};
 use crate::migrate::{self, Found};
 use crate::postgres::PgConnection;
 use crate::rows::events::event_base;
@@ -18,8 +19,6 @@ use crate::{Dialect, Error, ErrorKind, Options, Target, Tx, postgres, sql, sqlit
 const OVERDUE_S: i64 = 3_600;
 /// Work with this many attempts will probably never succeed.
 const ATTEMPTS_MANY: i64 = 10;
-/// A transaction that is open for this long delays what subscribers see: five minutes.
-const OPEN_LONG_S: i64 = 300;
 /// How many faults of one kind are listed.
 const NAMED_MAX: usize = 5;
 
@@ -89,6 +88,12 @@ const RESTORE: &str = "put a backup back with `punch restore FILE`";
 /// Examines a store. Changes nothing; an older store is not migrated.
 #[must_use]
 pub fn examine(target: &Target, options: Options) -> Report {
+    examine_within(target, options, Limits::default())
+}
+
+/// Like [`examine`], with other limits for a server.
+#[must_use]
+pub fn examine_within(target: &Target, options: Options, limits: Limits) -> Report {
     let dialect = match target {
         Target::File(_) | Target::Memory => Dialect::Sqlite,
         Target::Postgres(_) => Dialect::Postgres,
@@ -96,7 +101,7 @@ pub fn examine(target: &Target, options: Options) -> Report {
     let (schema_version, checks) = match target {
         Target::File(path) => file(path, options),
         Target::Memory => (None, vec![Check::good("present", "a store in memory is always new")]),
-        Target::Postgres(url) => on_server(url, options),
+        Target::Postgres(url) => on_server(url, options, limits),
     };
     let ok = checks.iter().all(|check| check.ok);
     Report { target: target.to_string(), dialect: dialect.name(), schema_version, ok, checks }
@@ -166,7 +171,7 @@ fn file(path: &Path, options: Options) -> (Option<i64>, Vec<Check>) {
     (Some(header.version), checks)
 }
 
-fn on_server(url: &str, options: Options) -> (Option<i64>, Vec<Check>) {
+fn on_server(url: &str, options: Options, limits: Limits) -> (Option<i64>, Vec<Check>) {
     let version = postgres::look(url).and_then(|mut connection| {
         let version = postgres::in_view(&mut connection, migrate::postgres_version)?;
         Ok((connection, version))
@@ -183,9 +188,9 @@ fn on_server(url: &str, options: Options) -> (Option<i64>, Vec<Check>) {
     let mut patient = Patient::Postgres(Box::new(connection));
     let mut checks = vec![schema(found, version, options)];
     look_inside(&mut patient, found, &mut checks);
-    checks.push(patient.check("horizon", horizon));
+    checks.push(patient.check("horizon", |tx| horizon(tx, limits)));
     for (name, job) in server::CHECKS {
-        checks.push(patient.check(name, job));
+        checks.push(patient.check(name, |tx| job(tx, limits)));
     }
     checks.push(patient.check("disk", |tx| {
         let statement = sql!("SELECT pg_database_size(current_database())");
@@ -325,7 +330,7 @@ fn outbox(tx: &mut Tx<'_>) -> Result<Check, Error> {
 }
 
 /// Finds old open transactions in the cluster, which delay what subscribers see (ADR 0004).
-fn horizon(tx: &mut Tx<'_>) -> Result<Check, Error> {
+fn horizon(tx: &mut Tx<'_>, limits: Limits) -> Result<Check, Error> {
     let statement = sql!(
         "SELECT count(*) FROM events WHERE seq >= ",
         event_base!(),
@@ -345,7 +350,7 @@ fn horizon(tx: &mut Tx<'_>) -> Result<Check, Error> {
          FROM pg_stat_activity WHERE backend_xid IS NOT NULL"
     );
     let oldest = tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default();
-    Ok(if oldest < OPEN_LONG_S {
+    Ok(if oldest < limits.horizon_s {
         Check::good("horizon", "no old transaction holds events back")
     } else {
         let detail = format!("a transaction has been open for {oldest} s and holds events back");

@@ -18,7 +18,8 @@ mod trees;
 mod unfinished;
 
 pub use backup::{Backup, backup};
-pub use doctor::{Check, Report, examine};
+pub use doctor::{Check, Report, examine, examine_within};
 pub use loss::Loss;
 pub use restore::{Outcome, Request, Restored, is_there, restore};
+pub use server::Limits;
 pub use unfinished::Unfinished;

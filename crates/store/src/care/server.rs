@@ -9,15 +9,27 @@ use crate::{Error, Tx, sql};
 
 /// The oldest version of the server that we know to work: 13.
 const VERSION_MIN: i64 = 130_000;
-/// A transaction that is open for this long prevents the server from vacuuming: one hour.
-const OPEN_MAX_S: i64 = 3_600;
-/// A replica or slot that is further behind than this is a fault: 1 GiB.
-const LAG_MAX: i64 = 1 << 30;
-/// A table is bloated if it has at least this many dead rows, and more dead rows than live ones.
-const DEAD_MIN: i64 = 100_000;
+/// The limits beyond which a server counts as unwell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// A transaction that is open for longer prevents the server from vacuuming.
+    pub open_s: i64,
+    /// A transaction that writes and is open for longer delays what subscribers see.
+    pub horizon_s: i64,
+    /// A replica or slot may be behind by this many bytes of the log.
+    pub lag_bytes: i64,
+    /// A table is bloated if it has at least this many dead rows, and more dead rows than live ones.
+    pub dead_rows: i64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { open_s: 3_600, horizon_s: 300, lag_bytes: 1 << 30, dead_rows: 100_000 }
+    }
+}
 
 /// The checks, each with its name.
-pub(super) type Job = fn(&mut Tx<'_>) -> Result<Check, Error>;
+pub(super) type Job = fn(&mut Tx<'_>, Limits) -> Result<Check, Error>;
 pub(super) const CHECKS: [(&str, Job); 5] = [
     ("server", version),
     ("settings", settings),
@@ -26,7 +38,7 @@ pub(super) const CHECKS: [(&str, Job); 5] = [
     ("bloat", bloat),
 ];
 
-fn version(tx: &mut Tx<'_>) -> Result<Check, Error> {
+fn version(tx: &mut Tx<'_>, _: Limits) -> Result<Check, Error> {
     let asked = sql!(
         "SELECT current_setting('server_version'), current_setting('server_version_num')::bigint, \
          (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), \
@@ -49,7 +61,7 @@ fn version(tx: &mut Tx<'_>) -> Result<Check, Error> {
 }
 
 /// Checks the settings that protect confirmed writes, and those that keep tables fast.
-fn settings(tx: &mut Tx<'_>) -> Result<Check, Error> {
+fn settings(tx: &mut Tx<'_>, _: Limits) -> Result<Check, Error> {
     let asked = sql!(
         "SELECT current_setting('fsync'), current_setting('autovacuum'), \
          current_setting('server_encoding'), current_setting('synchronous_commit'), \
@@ -85,19 +97,20 @@ fn settings(tx: &mut Tx<'_>) -> Result<Check, Error> {
     Ok(Check::good("settings", promise))
 }
 
-fn transactions(tx: &mut Tx<'_>) -> Result<Check, Error> {
+fn transactions(tx: &mut Tx<'_>, limits: Limits) -> Result<Check, Error> {
     let asked = sql!(
         "SELECT pid::bigint, coalesce(application_name, ''), coalesce(state, ''), \
          extract(epoch FROM clock_timestamp() - xact_start)::bigint FROM pg_stat_activity \
          WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() \
          AND xact_start < clock_timestamp() - $1 * interval '1 second' ORDER BY xact_start LIMIT 20"
     );
-    let old = tx.query(asked, &[(OPEN_MAX_S as f64).into()], |row| {
+    let old = tx.query(asked, &[(limits.open_s as f64).into()], |row| {
         let (process, program, state, age) = (row.int(0)?, row.text(1)?, row.text(2)?, row.int(3)?);
         Ok(format!("process {process} ({program}) has been {state} for {age} s"))
     })?;
     Ok(if old.is_empty() {
-        Check::good("transactions", "none is open for more than an hour")
+        let minutes = limits.open_s / 60;
+        Check::good("transactions", format!("none is open for more than {minutes} minutes"))
     } else {
         let hint = "end it with pg_terminate_backend(PROCESS), and set \
                     idle_in_transaction_session_timeout";
@@ -106,7 +119,7 @@ fn transactions(tx: &mut Tx<'_>) -> Result<Check, Error> {
 }
 
 /// Checks how far replicas are behind, and how much WAL the server keeps for them.
-fn lag(tx: &mut Tx<'_>) -> Result<Check, Error> {
+fn lag(tx: &mut Tx<'_>, limits: Limits) -> Result<Check, Error> {
     if let Some(seconds) = tx
         .first(
             sql!(
@@ -132,7 +145,7 @@ fn lag(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let (count, late) = (
         copies.len(),
         copies.into_iter().filter_map(|(what, bytes)| {
-            let bytes = bytes.filter(|bytes| *bytes > LAG_MAX)?;
+            let bytes = bytes.filter(|bytes| *bytes > limits.lag_bytes)?;
             Some(format!("{what} by {}", disk::bytes(bytes.unsigned_abs())))
         }),
     );
@@ -145,13 +158,13 @@ fn lag(tx: &mut Tx<'_>) -> Result<Check, Error> {
     })
 }
 
-fn bloat(tx: &mut Tx<'_>) -> Result<Check, Error> {
+fn bloat(tx: &mut Tx<'_>, limits: Limits) -> Result<Check, Error> {
     let asked = sql!(
         "SELECT relname::text, n_dead_tup FROM pg_stat_user_tables \
          WHERE schemaname = current_schema() AND n_dead_tup >= $1 AND n_dead_tup > n_live_tup \
          ORDER BY n_dead_tup DESC LIMIT 20"
     );
-    let bloated = tx.query(asked, &[DEAD_MIN.into()], |row| {
+    let bloated = tx.query(asked, &[limits.dead_rows.into()], |row| {
         Ok(format!("`{}` has {} dead rows", row.text(0)?, row.int(1)?))
     })?;
     Ok(if bloated.is_empty() {

@@ -11,7 +11,7 @@ use tokio_postgres::config::{Host, SslMode, SslNegotiation};
 
 use super::tls;
 use crate::target::shown;
-use crate::{Error, ErrorKind, outside};
+use crate::{Error, ErrorKind, Options, outside};
 
 /// How long a statement may run unless the URL says otherwise.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -53,13 +53,14 @@ pub(super) struct Address {
     /// Zero: unlimited.
     pub(super) statement_timeout: Duration,
     pub(super) pool_size: Option<usize>,
+    pub(super) answer_bytes_max: usize,
     /// The password file (`passfile`), if it is not the default one.
     passwords: Option<PathBuf>,
     shown: Option<String>,
 }
 
 impl Address {
-    pub(super) fn parse(url: &str) -> Result<Self, Error> {
+    pub(super) fn parse(url: &str, options: Options) -> Result<Self, Error> {
         let shown = shown(url);
         let bad = |why: &str| {
             let named = shown.as_deref().unwrap_or(HIDDEN);
@@ -91,6 +92,7 @@ impl Address {
             is_pooler: own.is_pooler,
             statement_timeout,
             pool_size: own.pool_size,
+            answer_bytes_max: options.answer_bytes_max,
             passwords: own.passwords,
             shown,
         })
@@ -255,6 +257,10 @@ impl Own {
                 let size = value.parse().ok().filter(|size| (1..=1_000).contains(size));
                 self.pool_size = Some(size.ok_or("pool_size is a number from 1 to 1000")?);
             }
+            // The library would accept this option, and nothing would follow from it.
+            "load_balance_hosts" if value != "disable" => {
+                return Err("load_balance_hosts is not supported: hosts are tried in their order");
+            }
             _ => return Ok(false),
         }
         Ok(true)
@@ -290,10 +296,15 @@ mod tests {
             ("postgres://ada@db/work?sslmod=none", "bad URL: postgres://ada@db/work"),
             ("postgres://ada@db/work?sslmode=s3cret", bad_mode),
             ("postgres://ada@db/work?password=s3&cret=1", "bad URL: postgres://ada@db/work"),
+            (
+                "postgres://ada@a,b/work?load_balance_hosts=random",
+                "bad URL: postgres://ada@a,b/work: load_balance_hosts is not supported: hosts are \
+                 tried in their order",
+            ),
             ("postgres://ada:s@3?cret=1@db/work", hidden.as_str()),
             ("postgres://ada:s3cret@db:port/work", hidden.as_str()),
         ] {
-            let error = Address::parse(url).unwrap_err();
+            let error = Address::parse(url, Options::default()).unwrap_err();
             assert_eq!(error, Error::new(ErrorKind::Unreachable, detail), "{url}");
         }
     }
@@ -304,6 +315,7 @@ mod tests {
             "postgres://ada:a%3Fb@db:1,[::1]:2/work?pooler=true&sslmode=verify-full&\
              sslrootcert=%2Fetc%2Fca.pem&connect_timeout=3&statement_timeout=90s&pool_size=4&\
              target_session_attrs=primary&application_name=mine",
+            Options::default(),
         )
         .unwrap();
         assert!(address.is_pooler);
@@ -324,7 +336,7 @@ mod tests {
     #[test]
     fn a_direct_connection_has_its_limit_from_the_start_and_the_callers_options_after_it() {
         let url = "postgres://ada@db/work?options=-csearch_path%3Dx";
-        let address = Address::parse(url).unwrap();
+        let address = Address::parse(url, Options::default()).unwrap();
         let options = address.config.get_options();
         assert_eq!(options, Some("-c statement_timeout=60000 -csearch_path=x"));
         assert_eq!(address.settings(), None);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::line::Line;
 use super::{Address, PgConnection};
-use crate::Error;
+use crate::{Error, Options};
 
 /// One channel per database. The payload names the schema, because several stores may share a
 /// database. A hint that is lost in a crash does no harm, so it does not wait for the disk.
@@ -98,7 +98,7 @@ pub(crate) struct Listener {
 impl Listener {
     /// `None` behind a pooler, because notifications do not pass through it.
     pub(crate) fn new(url: &str) -> Result<Option<Self>, Error> {
-        let address = Address::parse(url)?;
+        let address = Address::parse(url, Options::default())?;
         if address.is_pooler {
             return Ok(None);
         }

@@ -33,7 +33,7 @@ const ATTEMPTS_MAX: u32 = 12;
 
 /// A separate connection to a server. It does not migrate the schema.
 pub(crate) fn look(url: &str) -> Result<PgConnection, Error> {
-    PgConnection::connect(&Address::parse(url)?)
+    PgConnection::connect(&Address::parse(url, Options::default())?)
 }
 
 /// Runs a job in a consistent read-only transaction.
@@ -56,7 +56,7 @@ pub(crate) struct Postgres {
 
 impl Postgres {
     pub(crate) fn open(url: &str, options: Options) -> Result<Self, Error> {
-        let pool = Pool::new(url, options.connections_max)?;
+        let pool = Pool::new(url, options)?;
         let mut connection = pool.take()?;
         migrate::postgres(&mut connection, options)?;
         pool.give_back(connection);

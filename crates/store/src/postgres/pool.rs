@@ -4,7 +4,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::{Address, PgConnection};
-use crate::Error;
+use crate::{Error, Options};
 
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -21,9 +21,9 @@ struct State {
 }
 
 impl Pool {
-    pub(super) fn new(url: &str, connections_max: usize) -> Result<Self, Error> {
-        let address = Box::new(Address::parse(url)?);
-        let connections_max = address.pool_size.unwrap_or(connections_max).max(1);
+    pub(super) fn new(url: &str, options: Options) -> Result<Self, Error> {
+        let address = Box::new(Address::parse(url, options)?);
+        let connections_max = address.pool_size.unwrap_or(options.connections_max).max(1);
         Ok(Self { address, connections_max, state: Mutex::default(), came_back: Condvar::new() })
     }
 

@@ -97,7 +97,7 @@ fn admitted(
         Channel::Tls(stream) => tls::binding(&stream.conn),
         Channel::Plain(_) => None,
     };
-    let control = Control::new(deadline);
+    let control = Control::new(deadline, address.answer_bytes_max);
     let socket = Socket::new(channel, Arc::clone(&control), binding);
     let mut config = address.config.clone();
     let mut no_password = None;

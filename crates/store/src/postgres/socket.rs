@@ -20,8 +20,6 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use super::frames::Frames;
 
-/// How many bytes are read at most in response to one batch of requests.
-const ANSWER_MAX: usize = 512 << 20;
 /// A timeout is not set again if it would change by less than this.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(100);
 
@@ -133,17 +131,20 @@ struct State {
     wants_more: bool,
     is_late: bool,
     answer_bytes: usize,
+    answer_bytes_max: usize,
     is_password_wanted: bool,
 }
 
 impl Control {
-    pub(super) fn new(deadline: Instant) -> Arc<Self> {
+    /// `answer_bytes_max`: how many bytes are read at most in response to one batch of requests.
+    pub(super) fn new(deadline: Instant, answer_bytes_max: usize) -> Arc<Self> {
         Arc::new(Self(Mutex::new(State {
             wait: Wait::Always,
             deadline,
             wants_more: false,
             is_late: false,
             answer_bytes: 0,
+            answer_bytes_max,
             is_password_wanted: false,
         })))
     }
@@ -248,8 +249,9 @@ impl AsyncRead for Socket {
         let mut state = this.control.state();
         state.answer_bytes = state.answer_bytes.saturating_add(count);
         state.is_password_wanted |= this.frames.is_password_wanted();
-        if state.answer_bytes > ANSWER_MAX {
-            let detail = format!("the server's answer is longer than {ANSWER_MAX} bytes");
+        if state.answer_bytes > state.answer_bytes_max {
+            let limit = state.answer_bytes_max;
+            let detail = format!("the server's answer is longer than {limit} bytes");
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, detail)));
         }
         buffer.advance(count);

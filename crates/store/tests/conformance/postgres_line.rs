@@ -1,8 +1,11 @@
 //! The connection to a PostgreSQL server: logging in, unexpected servers, and the state after a
 //! statement of a batch fails.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -157,6 +160,62 @@ fn a_server_that_sends_too_slowly_times_out() {
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     done.send(()).ok();
     server.join().unwrap();
+}
+
+/// The limit holds for one response. What was sent before on the same connection does not count.
+#[test]
+fn an_answer_that_is_too_long_is_an_error_and_the_store_stays_usable() {
+    let place = TestStore::new(Backend::Postgres);
+    let limited = Options { connections_max: 1, answer_bytes_max: 1 << 20, ..Options::default() };
+    let store = place.open_with(limited);
+    let rows = |count: i64| {
+        let wide = sql!("SELECT repeat('x', 1000) FROM generate_series(1, $1::bigint)");
+        store.read(move |tx| tx.query(wide, &[count.into()], |row| row.text(0)))
+    };
+    for _ in 0..3 {
+        assert_eq!(rows(900).unwrap().len(), 900);
+    }
+    let error = rows(5_000).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
+    assert!(error.detail.contains("answer is longer than 1048576 bytes"), "{error:?}");
+    assert_eq!(rows(900).unwrap().len(), 900);
+}
+
+/// Twelve jobs at once, on a pool of three: the others wait for a connection.
+#[test]
+fn a_store_opens_no_more_connections_than_pool_size() {
+    const JOBS: usize = 12;
+    let place = TestStore::new(Backend::Postgres);
+    let name = format!("pool_{}", std::process::id());
+    let url = with_option(&place.url(), &format!("application_name={name}&pool_size=3"));
+    let store = Arc::new(Store::open(&Target::Postgres(url), Options::default()).unwrap());
+    let (entered, has_entered) = channel();
+    let gate = Arc::new(RwLock::new(()));
+    let closed = gate.write().unwrap();
+    let jobs: Vec<_> = (0..JOBS)
+        .map(|_| {
+            let (store, entered, gate) = (Arc::clone(&store), entered.clone(), Arc::clone(&gate));
+            thread::spawn(move || {
+                store.read(move |tx| {
+                    let me = sql!("SELECT pg_backend_pid()::bigint");
+                    let process = tx.first(me, &[], |row| row.int(0))?;
+                    entered.send(()).ok();
+                    drop(gate.read());
+                    Ok::<_, Error>(process.unwrap_or_default())
+                })
+            })
+        })
+        .collect();
+    for _ in 0..3 {
+        has_entered.recv().unwrap();
+    }
+    let mut operator = Client::connect(&postgres_url(), NoTls).unwrap();
+    let count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1";
+    let mut count = || operator.query_one(count, &[&name]).unwrap().get::<_, i64>(0);
+    assert_eq!(count(), 3);
+    drop(closed);
+    let used: BTreeSet<i64> = jobs.into_iter().map(|job| job.join().unwrap().unwrap()).collect();
+    assert_eq!((used.len(), count()), (3, 3));
 }
 
 /// Passwords are found where libpq finds them: by host, port, database and user.

@@ -1,18 +1,48 @@
-//! The examination of a server: the results for a good one, and for one with wrong settings.
+//! The examination of a server: the results for a good one, and for each fault that it can have.
 
-use punchlist_store::care::{Check, Report, examine};
+use std::time::{Duration, Instant};
+
+use postgres::{Client, NoTls};
+use punchlist_store::care::{Check, Limits, Report, examine_within};
 use punchlist_store::{Options, Target};
 use punchlist_testkit::server::{OwnServer, Setup};
 
-use super::open;
+use super::{open, write};
 
 fn looked_over(server: &OwnServer) -> Report {
     drop(open(&server.url()).unwrap());
-    examine(&Target::Postgres(server.url()), Options::default())
+    within(server, Limits::default())
+}
+
+fn within(server: &OwnServer, limits: Limits) -> Report {
+    examine_within(&Target::Postgres(server.url()), Options::default(), limits)
 }
 
 fn check<'r>(report: &'r Report, name: &str) -> &'r Check {
     report.checks.iter().find(|check| check.name == name).unwrap()
+}
+
+/// Examines the server until this check fails: statistics and replicas take a moment.
+fn failed(server: &OwnServer, name: &str, limits: Limits) -> Check {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let report = within(server, limits);
+        let found = check(&report, name);
+        if !found.ok {
+            assert!(!report.ok, "{report:?}");
+            return found.clone();
+        }
+        assert!(Instant::now() < deadline, "{name} passes: {found:?}");
+    }
+}
+
+fn says(check: &Check, detail: &str, hint: &str) {
+    assert!(check.detail.contains(detail), "{check:?}");
+    assert!(check.hint.as_deref().unwrap_or_default().contains(hint), "{check:?}");
+}
+
+fn admin(server: &OwnServer) -> Client {
+    Client::connect(&server.url(), NoTls).unwrap()
 }
 
 #[test]
@@ -36,4 +66,102 @@ fn a_server_as_installed_passes() {
     assert!(report.ok, "{report:?}");
     assert!(check(&report, "server").detail.starts_with("PostgreSQL "), "{report:?}");
     assert_eq!(check(&report, "settings").detail, "what is confirmed survives a crash");
+    let open = "none is open for more than 60 minutes";
+    assert_eq!(check(&report, "transactions").detail, open);
+}
+
+#[test]
+fn a_transaction_that_stays_open_is_reported() {
+    let server = OwnServer::start();
+    assert!(looked_over(&server).ok);
+    let limits = Limits { open_s: 0, horizon_s: 0, ..Limits::default() };
+    // No limit is exceeded while nobody else has a transaction.
+    assert!(check(&within(&server, limits), "transactions").ok);
+
+    let mut idle = admin(&server);
+    let mut transaction = idle.transaction().unwrap();
+    let row = transaction.query_one("SELECT pg_backend_pid(), txid_current()", &[]).unwrap();
+    let process: i32 = row.get(0);
+    let found = failed(&server, "transactions", limits);
+    says(&found, &format!("process {process} "), "pg_terminate_backend");
+    says(&found, "has been idle in transaction for", "idle_in_transaction_session_timeout");
+    // It has a transaction id, so it also delays what subscribers see.
+    let found = failed(&server, "horizon", limits);
+    says(&found, "a transaction has been open for", "pg_stat_activity");
+    assert!(within(&server, Limits::default()).ok, "an hour has not passed");
+    transaction.rollback().unwrap();
+    assert!(check(&within(&server, limits), "transactions").ok);
+}
+
+#[test]
+fn a_table_full_of_dead_rows_is_reported() {
+    let script = "echo 'autovacuum = off' >>\"$1/postgresql.conf\"";
+    let server = OwnServer::start_with(Setup { script, socket: false });
+    drop(open(&server.url()).unwrap());
+    let mut admin = admin(&server);
+    let fill =
+        "INSERT INTO facts (name, value) SELECT 'n' || n, 'x' FROM generate_series(1, 500) n";
+    admin.batch_execute(fill).unwrap();
+    admin.batch_execute("DELETE FROM facts WHERE value = 'x'").unwrap();
+    // A connection reports its statistics at the latest when it ends.
+    drop(admin);
+    let found = failed(&server, "bloat", Limits { dead_rows: 500, ..Limits::default() });
+    says(&found, "`facts` has 500 dead rows", "VACUUM");
+    let more = within(&server, Limits { dead_rows: 501, ..Limits::default() });
+    assert!(check(&more, "bloat").ok, "{more:?}");
+}
+
+#[test]
+fn a_slot_that_nobody_reads_is_reported() {
+    let server = OwnServer::start();
+    assert_eq!(check(&looked_over(&server), "lag").detail, "the server has no copies");
+    let make = "SELECT pg_create_physical_replication_slot('forgotten', true)";
+    admin(&server).batch_execute(make).unwrap();
+    write(&open(&server.url()).unwrap(), "more of the log").unwrap();
+    assert_eq!(check(&within(&server, Limits::default()), "lag").detail, "1 copy keeps up");
+    let found = failed(&server, "lag", Limits { lag_bytes: 0, ..Limits::default() });
+    says(&found, "slot forgotten keeps the log by ", "drop unused slots");
+}
+
+#[test]
+fn a_standby_that_does_not_follow_is_reported() {
+    let primary = OwnServer::start();
+    let store = open(&primary.url()).unwrap();
+    let copy = format!(
+        "rm -rf \"$1\"; \"$2/pg_basebackup\" -D \"$1\" -R -X stream -c fast -h 127.0.0.1 \
+         -p {} -U punchlist",
+        primary.port()
+    );
+    let mut standby = OwnServer::start_with(Setup { script: &copy, socket: false });
+    let report = within(&standby, Limits::default());
+    assert!(check(&report, "lag").detail.starts_with("this is a standby"), "{report:?}");
+    // Its first report about itself has to arrive, or the primary does not know where it is.
+    let mut admin = admin(&primary);
+    let known = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn IS NOT NULL";
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while admin.query_one(known, &[]).unwrap().get::<_, i64>(0) == 0 {
+        assert!(Instant::now() < deadline, "the standby does not report");
+    }
+    standby.freeze();
+    write(&store, "the standby does not get this").unwrap();
+    let found = failed(&primary, "lag", Limits { lag_bytes: 0, ..Limits::default() });
+    says(&found, "walreceiver is behind by ", "see that copies run");
+    standby.thaw();
+}
+
+#[test]
+fn a_server_whose_connections_are_nearly_used_up_is_reported() {
+    // Three of them are reserved for superusers.
+    let script = "echo 'max_connections = 13' >>\"$1/postgresql.conf\"";
+    let server = OwnServer::start_with(Setup { script, socket: false });
+    drop(open(&server.url()).unwrap());
+    let mut others: Vec<Client> = (0..8).map(|_| admin(&server)).collect();
+    let found = failed(&server, "server", Limits::default());
+    says(&found, "9 of 10 connections are used", "raise max_connections");
+    // Below nine tenths it passes.
+    others.truncate(4);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !check(&within(&server, Limits::default()), "server").ok {
+        assert!(Instant::now() < deadline, "the server still counts closed connections");
+    }
 }

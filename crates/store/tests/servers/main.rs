@@ -8,6 +8,7 @@ mod failover;
 mod outage;
 mod pooler;
 mod tls;
+mod versions;
 
 use punchlist_store::{Error, Options, Store, Target, sql};
 

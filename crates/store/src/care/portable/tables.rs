@@ -204,7 +204,8 @@ pub(super) static TABLES: &[Table] = &[
 ];
 
 /// Tables that an export leaves out and a copy includes, because a copy is the same store for the
-/// same people. Two of the facts are about the database itself and are not copied.
+/// same people on the same machines. Without the records of hosts, the sessions that they govern
+/// would be reported as ungoverned. Two of the facts are about the database itself and are not copied.
 #[rustfmt::skip]
 pub(super) static KEPT_BY_A_COPY: &[Table] = &[
     Table {
@@ -238,6 +239,12 @@ pub(super) static KEPT_BY_A_COPY: &[Table] = &[
         6 opt_text "mission", 7 opt_text "pillar", 8 opt_int "issue_number", 9 opt_text "plan_file",
         10 text "created_by", 11 int "created_at", 12 opt_int "expires_at",
         13 opt_int "revoked_at", 14 opt_text "session", 15 opt_int "used_at"),
+    table!("host_records" by "session_id",
+        1 text "session_id", 2 text "host", 3 opt_text "version", 4 text "event", 5 int "at",
+        6 opt_text "stop_key", 7 opt_int "stop_at", 8 int "stop_doubled", 9 opt_int "doubled_at",
+        10 opt_int "told_at"),
+    table!("host_processes" by "process, session_id",
+        1 text "process", 2 text "session_id", 3 int "at"),
 ];
 
 #[cfg(test)]
