@@ -167,9 +167,12 @@ impl Tx<'_> {
         let terms = search::terms(title, body);
         self.write(
             self.dialect().pick(
+                // Not INSERT … SELECT: that may write several rows, so SQLite prepares to undo the
+                // statement alone, and for that FTS5 writes out its index after every issue instead
+                // of once in a commit.
                 sql!(
                     "INSERT INTO issue_search (rowid, terms) \
-                     SELECT row, $2 FROM issues WHERE id = $1"
+                     VALUES ((SELECT row FROM issues WHERE id = $1), $2)"
                 ),
                 sql!(
                     "INSERT INTO issue_search (issue_id, words) \
