@@ -63,8 +63,8 @@ macro_rules! spelled {
 
 spelled! {
     /// A time.
-    When(Time), Time::parse, "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z",
-        { "type": "string", "minLength": 1, "format": "date-time" };
+    When(Time), time_or_day, "a date, e.g. 2030-01-31, or a time, e.g. 2030-01-31T09:00:00Z",
+        { "type": "string", "minLength": 1 };
     /// A length of time.
     Lasting(Span), Span::parse, Span::SPELLING,
         { "type": "string", "minLength": 1, "pattern": Span::PATTERN };
@@ -77,6 +77,12 @@ spelled! {
     /// The path of an agent.
     Agent(AgentPath), AgentPath::parse, "words of letters, digits, - and _, joined by dots",
         { "type": "string", "minLength": 1 };
+}
+
+/// A time, or a date: the start of that day in UTC.
+fn time_or_day(text: &str) -> Option<Time> {
+    let midnight = || Time::parse(&format!("{text}T00:00:00Z"));
+    Time::parse(text).or_else(midnight)
 }
 
 /// A point in the past, absolute or relative to now.

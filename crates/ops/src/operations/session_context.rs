@@ -19,8 +19,8 @@ use crate::input::{Maybe, range};
 /// How many open gates are listed. A session rarely waits for more than a few.
 const GATES_MAX: i64 = 20;
 
-/// Show what an agent should know at the start, after a pause or after compaction: items, holds,
-/// gates.
+/// Show what an agent should know at the start, after a pause or after compaction: items, holds and
+/// open questions.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
