@@ -10,6 +10,7 @@ use clap_complete::CompleteEnv;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
+use punchlist_core::naming::short_among;
 use punchlist_ops::catalogue::find;
 use punchlist_store::Target;
 use serde_json::{Value, json};
@@ -38,6 +39,11 @@ enum Kind {
     Agent,
     Session,
     Question,
+    Run,
+    Chat,
+    Delegation,
+    Token,
+    Permission,
 }
 
 /// Answers a shell, if one asks.
@@ -53,7 +59,7 @@ pub(crate) fn answered() -> bool {
 
 fn answer() -> bool {
     let here = std::env::current_dir().ok();
-    let asked = CompleteEnv::with_factory(|| with_values(args::tree(None, None)))
+    let asked = CompleteEnv::with_factory(|| with_values("", args::tree(None, None)))
         .var(VARIABLE)
         .bin("punch")
         .completer("punch")
@@ -63,23 +69,29 @@ fn answer() -> bool {
 }
 
 /// The tree, in which arguments know what is in the store. The order of arguments and commands stays.
-fn with_values(command: Command) -> Command {
+fn with_values(group: &str, command: Command) -> Command {
     let name = command.get_name().to_owned();
-    let known = command.mut_args(|arg| match kind_of(&name, arg.get_id().as_str()) {
+    let known = command.mut_args(|arg| match kind_of(group, &name, arg.get_id().as_str()) {
         Some(kind) => arg.add(completer(kind)),
         None => arg,
     });
-    known.mut_subcommands(with_values)
+    known.mut_subcommands(|below| with_values(&name, below))
 }
 
 /// What an argument names, by its id.
-fn kind_of(command: &str, arg: &str) -> Option<Kind> {
+fn kind_of(group: &str, command: &str, arg: &str) -> Option<Kind> {
     let is = |field: &str| arg == field || arg == id(field);
     Some(match command {
         "link" | "unlink" if is("to") => Kind::Issue,
         "dup" if is("of") => Kind::Issue,
         "after" if is("after") => Kind::Task,
         "answer" if is("gate") => Kind::Question,
+        "revoke" if is("id") && group == "token" => Kind::Token,
+        "revoke" if is("id") && group == "permission" => Kind::Permission,
+        "run" if arg == "resume" => Kind::Run,
+        _ if is("run") => Kind::Run,
+        _ if is("conversationId") => Kind::Chat,
+        _ if is("delegationId") => Kind::Delegation,
         _ if is("issue") || is("number") => Kind::Issue,
         _ if is("todoId") || is("before") || is("content") => Kind::Item,
         _ if is("taskId") || is("parentId") => Kind::Task,
@@ -121,8 +133,23 @@ fn values(kind: Kind) -> Option<Vec<(String, String)>> {
         ),
         Kind::Plan => store.listed("plan_list", json!({}), "plans", "planFile", "branch"),
         Kind::Mission => store.listed("mission_list", json!({}), "missions", "slug", "name"),
-        Kind::Session => {
-            store.listed("session_list", json!({ "state": "active" }), "sessions", "id", "title")
+        Kind::Session => short(store.listed(
+            "session_list",
+            json!({ "state": "active" }),
+            "sessions",
+            "id",
+            "title",
+        )),
+        Kind::Run => short(store.listed("run_list", json!({}), "runs", "id", "agent")),
+        Kind::Chat => {
+            short(store.listed("conversation_list", json!({}), "conversations", "id", "title"))
+        }
+        Kind::Delegation => {
+            short(store.listed("delegation_list", json!({}), "delegations", "id", "mission"))
+        }
+        Kind::Token => short(store.listed("token_list", json!({}), "tokens", "id", "role")),
+        Kind::Permission => {
+            short(store.listed("permission_list", json!({}), "permissions", "id", "tool"))
         }
         Kind::Question => {
             short(store.listed("gate_list", json!({ "state": "open" }), "gates", "id", "text"))
@@ -142,10 +169,11 @@ fn values(kind: Kind) -> Option<Vec<(String, String)>> {
     })
 }
 
-/// The last four characters of ids, as people type them.
+/// The ends of ids, as people type them; longer where four characters could mean another one.
 fn short(values: Vec<(String, String)>) -> Vec<(String, String)> {
-    let end = |id: &str| id[id.len().saturating_sub(4)..].to_owned();
-    values.into_iter().map(|(id, text)| (end(&id), text)).collect()
+    let ids: Vec<&str> = values.iter().map(|(id, _)| id.as_str()).collect();
+    let end = |(id, text): &(String, String)| (short_among(id, &ids).to_owned(), text.clone());
+    values.iter().map(end).collect()
 }
 
 /// Reads of the store, with the rights of the person who types.

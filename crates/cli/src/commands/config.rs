@@ -31,7 +31,8 @@ pub(crate) fn command() -> Command {
         )
         .args(drive::args())
         .after_help(
-            "Environment: PUNCHLIST_AUTO_COMPLETE_TODOS and PUNCHLIST_MAX_TODO_CONTINUATIONS, or \
+            "Example: punch config show --origin\n\n\
+             Environment: PUNCHLIST_AUTO_COMPLETE_TODOS and PUNCHLIST_MAX_TODO_CONTINUATIONS, or \
              the same names that begin with SUPEROPENCODE_.",
         );
     let sample = Command::new("sample")
