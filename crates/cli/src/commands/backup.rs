@@ -77,7 +77,7 @@ pub(crate) fn restore_command() -> Command {
                 .help("Restore although events that are not in the backup are lost")
                 .action(ArgAction::SetTrue),
         )
-        .after_help("Example: punch restore /mnt/backups/punchlist-20300131T090000Z.db")
+        .after_help("Example: punch restore /mnt/backups/punch.db.20300131T090000Z.backup")
 }
 
 fn every(text: &str) -> Result<Span, String> {

@@ -95,7 +95,7 @@ impl Edit<'_> {
         if text.trim().is_empty() {
             // An empty input more likely comes from a failed command before the pipe.
             let message = "the text is empty, which would remove every item".to_owned();
-            let hint = "`punch call issue_checklist_edit` does it all the same".to_owned();
+            let hint = "to remove every item: `punch call issue_checklist_edit`".to_owned();
             return Err(Failure::Usage { message, hint: Some(hint) });
         }
         self.show(self.save(text, revision)?)

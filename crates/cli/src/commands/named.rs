@@ -4,11 +4,10 @@
 //! The tool `todo` takes exact texts (K-19, K-24), so the exact text is found here first. The rule
 //! itself is `core::naming`.
 
-use punchlist_core::Refusal;
 use punchlist_core::issue::address::Precision;
 use punchlist_core::naming::{self, Candidate};
 use punchlist_core::text::normalised;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::issue_list::{self, IssueList};
 use punchlist_ops::operations::issue_show::{self, IssueShow};
 use punchlist_ops::views::issue::ItemStatus;
@@ -51,7 +50,15 @@ fn open_issues(ops: &Ops, envelope: &Envelope) -> Result<Vec<Candidate>, Error> 
     let mut open = Vec::new();
     let mut cursor = None;
     loop {
-        let input = issue_list::Input { open: Some(true), limit: Limit::MAX, cursor, ..all() };
+        let input = issue_list::Input {
+            status: None,
+            text: Maybe(None),
+            open: Some(true),
+            label: Maybe(None),
+            assignee: Maybe(None),
+            limit: Limit::MAX,
+            cursor,
+        };
         let page = ops.run::<IssueList>(&envelope, input)?;
         let one = |issue: IssueView| Candidate::new(format!("#{}", issue.number), issue.title);
         open.extend(page.issues.into_iter().map(one));
@@ -59,18 +66,6 @@ fn open_issues(ops: &Ops, envelope: &Envelope) -> Result<Vec<Candidate>, Error> 
         if cursor.is_none() {
             return Ok(open);
         }
-    }
-}
-
-fn all() -> issue_list::Input {
-    issue_list::Input {
-        status: None,
-        text: Default::default(),
-        open: None,
-        label: Default::default(),
-        assignee: Default::default(),
-        limit: Limit::default(),
-        cursor: None,
     }
 }
 
@@ -155,13 +150,9 @@ pub(super) fn item<'i>(items: &[&'i ItemView], named: &str) -> Result<Option<&'i
     };
     let open: Vec<&ItemView> = items.iter().copied().filter(is_open).collect();
     for candidates in [of(&open), everything] {
-        if let Some(found) = naming::find(named, &candidates).map_err(refused)? {
+        if let Some(found) = naming::find(named, &candidates).map_err(Error::from)? {
             return Ok(by_id(&found.id));
         }
     }
     Ok(None)
-}
-
-fn refused(refusal: Refusal) -> Error {
-    refusal.into()
 }

@@ -136,7 +136,8 @@ pub(super) fn progress(issue: &IssueView) -> String {
 /// What could be started now.
 pub(super) fn ready(issues: &[IssueView], now: Time) -> String {
     if issues.is_empty() {
-        return "Nothing is ready: every open issue is blocked, deferred or assigned.\n".to_owned();
+        let none = "Nothing is ready: every open issue is blocked, deferred or assigned.";
+        return hanging("", "", none, width());
     }
     lines(issues, now)
 }

@@ -235,7 +235,7 @@ pub(super) fn agent(agent: &AgentView, now: Time) -> String {
     let note = agent.note.as_deref().map(|note| format!(": {}", output::line(note)));
     let heard = ago(agent.heartbeat_at, now);
     let note = note.unwrap_or_default();
-    format!("{path}  {BOLD}{status}{BOLD:#}{note}  {DIM}heard of {heard}{DIM:#}\n")
+    format!("{path}  {BOLD}{status}{BOLD:#}{note}  {DIM}seen {heard}{DIM:#}\n")
 }
 
 /// Several of them.

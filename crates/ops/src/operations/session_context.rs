@@ -27,7 +27,7 @@ pub struct Input {
     /// Its id, or its host's id; absent: the caller's session, or --issue.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// Most characters; absent: 1,500.
+    /// At most this many characters; absent: 1,500.
     #[serde(default, deserialize_with = "range::<100, 100_000, _>")]
     #[schemars(range(min = 100, max = 100_000))]
     pub budget: Option<i64>,
