@@ -49,16 +49,18 @@ pub(crate) struct Globals {
     pub(crate) mission: Option<String>,
     pub(crate) pillar: Option<String>,
     pub(crate) issue: Option<i64>,
+    /// The issue that is meant, if it was not named by its number.
+    pub(crate) issue_title: Option<String>,
     pub(crate) idempotency_key: Option<String>,
 }
 
 impl Globals {
     pub(crate) fn from_matches(matches: &ArgMatches) -> Self {
         let text = |name: &str| matches.get_one::<String>(name).cloned();
-        let issue = matches.get_one::<i64>("issue").copied();
+        let named = text("issue");
         // A typed issue has priority over a session from the environment, which may be unrelated.
         let implied =
-            issue.is_some() && matches.value_source("session") == Some(ValueSource::EnvVariable);
+            named.is_some() && matches.value_source("session") == Some(ValueSource::EnvVariable);
         let session = text("session");
         let (session, implied_session) = if implied { (None, session) } else { (session, None) };
         Self {
@@ -76,7 +78,8 @@ impl Globals {
             turn: text("turn"),
             mission: text("mission"),
             pillar: text("pillar"),
-            issue,
+            issue: named.as_deref().and_then(|named| issue(named).ok()),
+            issue_title: named.filter(|named| issue(named).is_err()),
             idempotency_key: text("idempotency-key"),
         }
     }
@@ -203,10 +206,7 @@ fn global_args() -> Vec<Arg> {
         context(value("turn", "ID", "The turn the caller is in")),
         context(value("mission", "SLUG", "The mission the caller works for")),
         context(value("pillar", "SLUG", "The pillar the caller works for")),
-        context(
-            value("issue", "N", "The issue that is meant, where it is not the session's")
-                .value_parser(issue),
-        ),
+        context(value("issue", "N", "The issue that is meant, where it is not the session's")),
         context(value(
             "idempotency-key",
             "KEY",

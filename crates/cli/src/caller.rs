@@ -160,7 +160,7 @@ pub(crate) fn now() -> Result<Time, Failure> {
     let now = Time::parse(text.trim()).ok_or_else(|| {
         Failure::usage(format!("PUNCHLIST_NOW is `{text}`, which is not an RFC 3339 time"))
     })?;
-    warn(&format!("the clock of this process stands at {now} (PUNCHLIST_NOW)"));
+    warn(&format!("the clock of this process is set to {now} (PUNCHLIST_NOW)"));
     Ok(now)
 }
 

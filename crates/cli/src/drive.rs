@@ -18,7 +18,7 @@ pub(crate) fn args() -> [Arg; 2] {
         Arg::new("auto-complete-todos")
             .long("auto-complete-todos")
             .value_name("true|false")
-            .help("Send the agent on until its list is drained [default: as configured]")
+            .help("Keep the agent going until its list is done [default: as configured]")
             .num_args(0..=1)
             .require_equals(true)
             .default_missing_value("true")

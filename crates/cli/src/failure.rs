@@ -20,6 +20,8 @@ pub(crate) enum Failure {
     Operation(Error),
     /// An operation's error, with a better hint than the operation can give.
     Advised { error: Error, hint: String },
+    /// An operation's error about a field, with what people type for it.
+    Typed { error: Error, path: String, typed: String },
     /// An operation's error about the content of a file.
     InFile { fault: Misplaced, file: String },
     /// Nothing was changed, for a reason outside the operations.
@@ -43,10 +45,24 @@ impl Failure {
         Self::Usage { message, hint: None }
     }
 
+    /// The same, where an error about a field names what people type instead.
+    pub(crate) fn typed_by(self, name: impl FnOnce(&str) -> String) -> Self {
+        match self {
+            Self::Operation(Error::Input(fault)) => match fault.path().map(str::to_owned) {
+                Some(path) if !path.is_empty() => {
+                    let typed = name(&path);
+                    Self::Typed { error: Error::Input(fault), path, typed }
+                }
+                _ => Self::Operation(Error::Input(fault)),
+            },
+            other => other,
+        }
+    }
+
     /// The error in one line.
     pub(crate) fn one_line(self) -> String {
         match self {
-            Self::Operation(error) | Self::Advised { error, .. } => {
+            Self::Operation(error) | Self::Advised { error, .. } | Self::Typed { error, .. } => {
                 format!("{}: {error}", error.code())
             }
             Self::InFile { fault, file } => format!("{file}: {}", fault.error),
@@ -70,6 +86,17 @@ impl Failure {
             Self::Silent => return ExitCode::SUCCESS,
             Self::Shown(exit) => return ExitCode::from(exit),
             Self::Operation(error) => (error.meaning().exit, error.to_json()),
+            Self::Typed { error, path, typed } => {
+                let (exit, mut object) = (error.meaning().exit, error.to_json());
+                if !json {
+                    for part in ["message", "hint"] {
+                        let said = object["error"][part].as_str().map(str::to_owned);
+                        let said = said.map(|said| said.replace(&format!("`{path}`"), &typed));
+                        object["error"][part] = said.into();
+                    }
+                }
+                (exit, object)
+            }
             Self::Advised { error, hint } => {
                 let (exit, mut object) = (error.meaning().exit, error.to_json());
                 object["error"]["hint"] = hint.into();
@@ -92,7 +119,8 @@ impl Failure {
 }
 
 /// Fields that hints name, and what people type for them.
-const FIELDS: [(&str, &str); 6] = [
+const FIELDS: [(&str, &str); 7] = [
+    ("gate_list", "`punch inbox`"),
     ("`takeOver`", "--take-over"),
     ("`forceNew`", "--force-new"),
     ("`confirm`", "--yes"),
@@ -179,6 +207,12 @@ impl From<clap::Error> for Failure {
         match error.kind() {
             Kind::DisplayHelp | Kind::DisplayVersion => {
                 Self::Help(error.render().ansi().to_string())
+            }
+            Kind::MissingSubcommand => {
+                let text = error.render().to_string();
+                let command = text.split('\'').nth(1).unwrap_or("punch").to_owned();
+                let hint = Some(format!("`{command} --help` shows its commands"));
+                Self::Usage { message: format!("`{command}` needs a command"), hint }
             }
             _ => {
                 let text = error.render().to_string();

@@ -54,6 +54,16 @@ pub struct Candidate {
     pub id: String,
     /// Its title or text.
     pub text: String,
+    /// Its number, if it has one: it is shown as `t12`.
+    pub seq: Option<i64>,
+}
+
+impl Candidate {
+    /// A thing without a number.
+    #[must_use]
+    pub const fn new(id: String, text: String) -> Self {
+        Self { id, text, seq: None }
+    }
 }
 
 /// Finds the candidate that a short id or a text refers to; `None` if there is no match.
@@ -94,7 +104,10 @@ fn ambiguous(text: String, several: &[&Candidate]) -> Refusal {
     let ids: Vec<&str> = several.iter().map(|one| one.id.as_str()).collect();
     let said = |one: &&Candidate| {
         let words: String = normalised(&one.text).chars().take(60).collect();
-        format!("{} {words}", short_among(&one.id, &ids))
+        match one.seq {
+            Some(seq) => format!("t{seq} {words}"),
+            None => format!("{} {words}", short_among(&one.id, &ids)),
+        }
     };
     let texts = several.iter().take(CANDIDATES_MAX).map(said).collect();
     Refusal::AmbiguousText { text, texts }
@@ -105,7 +118,7 @@ mod tests {
     use super::*;
 
     fn candidates() -> Vec<Candidate> {
-        let one = |id: &str, text: &str| Candidate { id: id.into(), text: text.into() };
+        let one = |id: &str, text: &str| Candidate::new(id.into(), text.into());
         vec![
             one("01JCQ0000000000000000A4F7Q", "Which port?"),
             one("01JCQ0000000000000000B4F7Q", "Which host?"),

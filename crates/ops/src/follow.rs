@@ -4,6 +4,7 @@
 //! Every read uses the operation `event_list`, so its access rules apply, and a position that the
 //! log does not continue from is refused (P-29).
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use punchlist_core::{Event, Span};
@@ -37,6 +38,8 @@ pub struct Follow<'o> {
     ops: &'o Ops,
     envelope: Envelope,
     visibility: Option<Visibility>,
+    /// What ids in the events of the last read are called, where that was asked for.
+    names: Option<BTreeMap<String, String>>,
     watch: Eye<'o>,
     cursor: i64,
     /// There may be events that were not read yet.
@@ -89,19 +92,35 @@ impl<'o> Follow<'o> {
         let visibility = Option::<Visibility>::deserialize(&input["visibility"]).ok().flatten();
         // Start the watch first, so that no event between the two is missed.
         let watch = Eye::open(ops, envelope)?;
-        let events = ops.answer(find(EventList::NAME)?, envelope, input)?;
-        let events = events.into_output::<event_list::Output>()?.events;
+        let is_named = input["names"] == true;
+        let page = ops.answer(find(EventList::NAME)?, envelope, input)?;
+        let event_list::Output { events, names, .. } = page.into_output()?;
+        let names = is_named.then_some(names);
         let cursor = events.last().map(|event| event.seq).or(after).unwrap_or(0);
         let envelope = envelope.clone();
-        let follow = Self { ops, envelope, visibility, watch, cursor, look: true };
+        let follow = Self { ops, envelope, visibility, names, watch, cursor, look: true };
         Ok((follow, events))
     }
 
     /// Starts after this event, or after the newest event if none is given.
     pub fn after(ops: &'o Ops, envelope: &Envelope, seq: Option<i64>) -> Result<Self, Error> {
-        let (mut follow, _) = Self::from_list(ops, envelope, json!({ "limit": 1 }))?;
-        follow.cursor = seq.unwrap_or(follow.cursor);
-        Ok(follow)
+        Self::from_list(ops, envelope, json!({ "limit": 1 })).map(|(follow, _)| follow.at(seq))
+    }
+
+    /// The same, and learns what ids in the events are called.
+    pub fn named_after(ops: &'o Ops, envelope: &Envelope, seq: Option<i64>) -> Result<Self, Error> {
+        let input = json!({ "limit": 1, "names": true });
+        Self::from_list(ops, envelope, input).map(|(follow, _)| follow.at(seq))
+    }
+
+    fn at(mut self, seq: Option<i64>) -> Self {
+        self.cursor = seq.unwrap_or(self.cursor);
+        self
+    }
+
+    /// What ids in the events of the last read are called; empty where it was not asked for.
+    pub fn names(&self) -> BTreeMap<String, String> {
+        self.names.clone().unwrap_or_default()
     }
 
     /// The next events, in order; empty after the timeout.
@@ -112,7 +131,7 @@ impl<'o> Follow<'o> {
                 let input = event_list::Input {
                     after: Some(self.cursor),
                     before: None,
-                    names: None,
+                    names: self.names.is_some().then_some(true),
                     limit: PAGE,
                     visibility: self.visibility,
                 };
@@ -124,6 +143,7 @@ impl<'o> Follow<'o> {
                 self.look = page.next_cursor.is_some();
                 if let Some(last) = page.events.last() {
                     self.cursor = last.seq;
+                    self.names = self.names.is_some().then_some(page.names);
                     return Ok(page.events);
                 }
             }

@@ -47,14 +47,15 @@ pub(crate) fn commands() -> [Command; 2] {
                 .long("plan-file")
                 .value_name("TEXT")
                 .help("The plan's file; absent: docs/plans/, named after the line"),
-        );
+        )
+        .after_help("Example: punch plan from-todo 'Sign in with a passkey'");
     let tick = Command::new("tick")
         .about("Tick the line of TODO.md that a plan came from")
         .long_about(
             "Tick the line of TODO.md that a plan came from.\n\n\
-             Exactly that line, `- [ ]` to `- [x]`, and nothing else of the file. If the line is \
-             gone, says something else now, stands there twice or is ticked already, the file \
-             stays as it is. No other command ever writes it.",
+             `- [ ]` of that line becomes `- [x]`; nothing else in the file changes. If the line \
+             is missing, was changed, occurs twice or is ticked already, the file is not touched. \
+             No other command writes this file.",
         )
         .arg(
             Arg::new("plan")
@@ -63,7 +64,8 @@ pub(crate) fn commands() -> [Command; 2] {
                 .required(true),
         )
         .arg(file())
-        .arg(branch());
+        .arg(branch())
+        .after_help("Example: punch plan tick docs/plans/sign-in-with-a-passkey.md");
     [from_todo, tick]
 }
 

@@ -25,28 +25,28 @@ pub(crate) fn command() -> Command {
         .about("Copy the store while it is in use")
         .long_about(format!(
             "Copy the store while it is in use.\n\n\
-             The copy is the store of one moment, checked, for its owner alone, and there whole \
-             or not at all. Without FILE it lies beside the store under a name that says when; \
-             FILE may be a folder for such names. {POSTGRES}"
+             The copy is checked, and only you can read it. If the backup fails, no file is \
+             left behind. Without FILE it is written beside the store, with the time in its name; \
+             if FILE is a folder, it gets such a name there. {POSTGRES}"
         ))
         .arg(
             Arg::new("file")
                 .value_name("FILE")
-                .help("Where to: a new file, or a folder [default: beside the store]")
+                .help("A new file, or a folder [default: beside the store]")
                 .value_parser(value_parser!(PathBuf)),
         )
         .arg(
             Arg::new("every")
                 .long("every")
                 .value_name("DURATION")
-                .help("Go on, with a backup each time this has passed, e.g. 15m or 12h")
+                .help("Keep running, and make a backup this often, e.g. 15m or 12h")
                 .value_parser(every),
         )
         .arg(
             Arg::new("keep")
                 .long("keep")
                 .value_name("N")
-                .help("Keep the newest N of this store's named backups there; older ones go")
+                .help("Keep the newest N backups of this store there, and delete older ones")
                 .value_parser(value_parser!(u64).range(1..)),
         )
         .after_help("Example: punch backup /mnt/backups --every 15m --keep 96")
@@ -54,15 +54,15 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn restore_command() -> Command {
     Command::new("restore")
-        .about("Put a backup back in place of the store")
+        .about("Replace the store by a backup")
         .long_about(format!(
-            "Put a backup back in place of the store.\n\n\
-             Refuses a file that is no backup of punchlist's, is damaged, or comes from a newer \
-             punch; and refuses to lose events that the backup does not have, unless told so \
-             with --yes. The store as it was is kept beside it.\n\n\
-             A backup brings its own tokens along, so only the operator may put one in place of a \
-             store: at a terminal, or with a token of the store that goes. A store that is too \
-             damaged to know its tokens is restored at a terminal. {POSTGRES}"
+            "Replace the store by a backup.\n\n\
+             A file that is not a backup, is damaged, or comes from a newer punch is refused. If \
+             the store has events that the backup does not have, they would be lost, so --yes is \
+             required. The replaced store is kept beside the new one.\n\n\
+             A backup contains tokens, so only the operator may restore one: at a terminal, or \
+             with a token of the store that is replaced. If the store is too damaged to check \
+             tokens, restore it at a terminal. {POSTGRES}"
         ))
         .arg(
             Arg::new("file")
@@ -74,9 +74,10 @@ pub(crate) fn restore_command() -> Command {
         .arg(
             Arg::new("yes")
                 .long("yes")
-                .help("Lose what the store has and the backup has not")
+                .help("Restore although events that are not in the backup are lost")
                 .action(ArgAction::SetTrue),
         )
+        .after_help("Example: punch restore /mnt/backups/punch.db.20300131T090000Z.backup")
 }
 
 fn every(text: &str) -> Result<Span, String> {

@@ -5,30 +5,33 @@
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::Role;
 use punchlist_core::authority::{Action, Subject, may_any};
+use punchlist_core::text::normalised;
 use punchlist_ops::catalogue::find;
 use punchlist_ops::input::Maybe;
 use punchlist_ops::operations::issue_show::{self, IssueShow};
 use punchlist_ops::operations::session_show::{self, SessionShow};
 use punchlist_ops::operations::todo;
+use punchlist_ops::views::ItemView;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value};
 
-use super::{call, operation};
+use super::{call, named, operation};
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::render::checklist::Ids;
 use crate::{caller, output, render};
 
 /// The names of the actions, and what they do.
 const ACTIONS: [(&str, &str); 9] = [
     ("view", "Show the checklist"),
-    ("set", "Replace the steps: what stays keeps its notes, what is missing is dropped"),
+    ("set", "Replace the steps; a step with the same text keeps its notes"),
     ("add", "Add items at the end"),
     ("start", "Begin a step; the one in progress goes back to pending"),
-    ("done", "Tick an item off"),
+    ("done", "Complete a step, or claim that a criterion is met"),
     ("drop", "Give an item up; it stays in view"),
     ("note", "Write a note under an item"),
     ("block", "Hold an item back, and say why"),
-    ("unblock", "Let an item that is held go on"),
+    ("unblock", "Release an item that is held"),
 ];
 
 const WHOSE: &str = "The checklist is that of --issue N, or of the session's issue.";
@@ -49,14 +52,14 @@ pub(crate) fn with_actions(todo: &Command) -> Command {
     alone.subcommands(actions).subcommands(others)
 }
 
-/// `todo show` shows one item, and without one the checklist; it stands first in the help.
+/// `todo show` shows one item, and without one the checklist; it comes first in the help.
 fn show(show: Command) -> Command {
     show.display_order(0)
         .about("Show the checklist, or one item in full")
         .mut_arg(operation::id("todoId"), |item| {
             item.required(false).help("One item: its short id or its text [default: all of them]")
         })
-        .after_help(WHOSE)
+        .after_help(format!("{}\n\n{WHOSE}", example("show")))
 }
 
 /// The action that is meant, where it is one of ours.
@@ -73,25 +76,41 @@ pub(crate) fn is_action(matches: &ArgMatches) -> bool {
     meant(matches).is_some()
 }
 
+fn example(action: &str) -> &'static str {
+    match action {
+        "set" => "Example: punch todo set 'Read the log' 'Fix the header' --issue 3",
+        "add" => "Example: punch todo add 'A test covers it' --criterion --issue 3",
+        "start" => "Example: punch todo start 'Fix the header' --issue 3",
+        "done" => "Example: punch todo done header --evidence commit:4f2a91c --issue 3",
+        "drop" => "Example: punch todo drop 4F7Q --reason 'Not needed any more' --issue 3",
+        "note" => "Example: punch todo note header 'It is set in proxy.conf' --issue 3",
+        "block" => "Example: punch todo block header 'Waits for the new proxy' --issue 3",
+        "unblock" => "Example: punch todo unblock header --issue 3",
+        _ => "Example: punch todo show --issue 3",
+    }
+}
+
 fn action(name: &'static str, about: &'static str) -> Command {
     let text = |id: &'static str, shown: &'static str, help: &'static str| {
         Arg::new(id).value_name(shown).help(help).required(true)
     };
-    let which = text("content", "TEXT", "The item: its text, or a part that only it has");
+    let which =
+        text("content", "ITEM", "The item: its short id, its text, or a part that only it has");
     let items = Arg::new("items")
         .value_name("ITEM")
-        .help("Texts, one each; \"# Name\" begins a phase")
+        .help("The text of an item; \"# Name\" begins a phase")
         .required(true)
         .num_args(1..)
         .action(ArgAction::Append);
     let phase = Arg::new("phase").long("phase").value_name("NAME").help("The phase they belong to");
-    let command = Command::new(name).about(about).after_help(WHOSE);
+    let command =
+        Command::new(name).about(about).after_help(format!("{}\n\n{WHOSE}", example(name)));
     match name {
         "set" => command.arg(items).arg(phase),
         "add" => command.arg(items).arg(phase).arg(
             Arg::new("criterion")
                 .long("criterion")
-                .help("Criteria: what must hold when the issue is done")
+                .help("Add criteria: what must be true when the issue is done")
                 .action(ArgAction::SetTrue),
         ),
         "done" => command.arg(which).arg(
@@ -118,7 +137,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         return Err(Failure::usage("no action was given".to_owned()));
     };
     let mut input = Map::from_iter([("action".to_owned(), Value::from(action))]);
-    for field in ["content", "text", "phase"] {
+    for field in ["text", "phase"] {
         let given = matches.try_get_one::<String>(field).ok().flatten();
         input.extend(given.map(|text| (field.to_owned(), text.as_str().into())));
     }
@@ -133,32 +152,62 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let tool = find("todo")?;
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
+    let content = matches.try_get_one::<String>("content").ok().flatten();
+    let content = content.map(|named| exact(globals, &ops, &envelope, named)).transpose()?;
+    input.extend(content.clone().map(|text| ("content".to_owned(), text.into())));
     let answer = ops.answer(tool, &envelope, Value::Object(input));
-    let answer = answer.map_err(|error| advised(error, envelope.actor.role))?;
+    let answer = answer.map_err(|error| {
+        advised(error, envelope.actor.role).typed_by(|path| typed_as(path).into())
+    })?;
     let is_text = !globals.json && !globals.compact && !globals.quiet;
     let looked = is_text.then(|| target(globals, &ops, &envelope)).flatten();
     let (Some(shown), Some(kept)) = (looked, answer.output::<todo::Output>()) else {
         return call::show(globals, tool, &answer, envelope.now);
     };
     if action == "view" {
-        return Ok(output::print(&render::checklist::whole(&shown, envelope.now))?);
+        let ids = if named::may_be_brief(&envelope) { Ids::Shown } else { Ids::Hidden };
+        return Ok(output::print(&render::checklist::whole(&shown, ids, envelope.now))?);
     }
     let items = matches.try_get_many::<String>("items").ok().flatten();
     let items: Vec<&str> = items.into_iter().flatten().map(String::as_str).collect();
-    let content = matches.try_get_one::<String>("content").ok().flatten();
-    let (verb, what) = match (action, content, items.as_slice()) {
+    let (verb, what) = match (action, &content, items.as_slice()) {
         ("set", ..) => ("Replaced the steps", String::new()),
         ("add", _, [one]) => ("Added", (*one).to_owned()),
         ("add", _, several) => ("Added", format!("{} items", several.len())),
         ("start", Some(text), _) => ("Started", text.clone()),
+        ("done", Some(text), _) if is_claimed(&shown, text) => ("Claimed", text.clone()),
         ("done", Some(text), _) => ("Done", text.clone()),
         ("drop", Some(text), _) => ("Dropped", text.clone()),
         ("note", Some(text), _) => ("Noted", text.clone()),
         ("block", Some(text), _) => ("Held", text.clone()),
-        (_, text, _) => ("Released", text.cloned().unwrap_or_default()),
+        (_, text, _) => ("Released", text.clone().unwrap_or_default()),
     };
     let message = kept.message.as_deref();
     Ok(output::print(&render::checklist::changed(verb, &what, &shown, message))?)
+}
+
+/// The exact text of the item that a person names; what was typed, if no item fits.
+fn exact(
+    globals: &Globals,
+    ops: &Ops,
+    envelope: &Envelope,
+    named: &str,
+) -> Result<String, Failure> {
+    let shown = match named::may_be_brief(envelope) {
+        true => target(globals, ops, envelope),
+        false => None,
+    };
+    let Some(shown) = shown else { return Ok(named.to_owned()) };
+    let items: Vec<&ItemView> = shown.criteria.iter().chain(&shown.steps).collect();
+    let found = named::item(&items, named)?;
+    Ok(found.map_or_else(|| named.to_owned(), |item| item.content.clone()))
+}
+
+/// Is this a criterion that waits for the operator's decision?
+fn is_claimed(shown: &issue_show::Output, text: &str) -> bool {
+    let text = normalised(text);
+    let waits = |item: &ItemView| item.claim.is_some() && item.accepted_at.is_none();
+    shown.criteria.iter().any(|item| waits(item) && normalised(&item.content) == text)
 }
 
 /// The issue, to show it; the tool's own answer does not name it (K-60).
@@ -169,6 +218,16 @@ fn target(globals: &Globals, ops: &Ops, envelope: &Envelope) -> Option<issue_sho
         ops.run::<SessionShow>(&envelope, input).ok()?.session.bound_issue
     })?;
     ops.run::<IssueShow>(&envelope, issue_show::Input { number }).ok()
+}
+
+/// What people type for a field of the tool.
+fn typed_as(path: &str) -> &'static str {
+    match path.split(['.', '[']).next() {
+        Some("evidence") => "--evidence",
+        Some("phase") => "--phase",
+        Some("text") => "the text",
+        _ => "ITEM",
+    }
 }
 
 /// Changes the hint for the operator without a session, who cannot ask the operator.

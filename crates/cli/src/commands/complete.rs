@@ -11,19 +11,25 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
 use punchlist_core::gate::GateState;
+use punchlist_core::naming::short_among;
 use punchlist_core::plan::State;
 use punchlist_core::session::SessionState;
 use punchlist_core::text::Title;
 use punchlist_ops::catalogue::Define;
 use punchlist_ops::input::{Cursor, Limit, Maybe};
 use punchlist_ops::operations::agent_list::{self, AgentList};
+use punchlist_ops::operations::conversation_list::{self, ConversationList};
+use punchlist_ops::operations::delegation_list::{self, DelegationList};
 use punchlist_ops::operations::gate_list::{self, GateList};
 use punchlist_ops::operations::issue_list::{self, IssueList};
 use punchlist_ops::operations::issue_show::{self, IssueShow};
 use punchlist_ops::operations::mission_list::{self, MissionList};
+use punchlist_ops::operations::permission_list::{self, PermissionList};
 use punchlist_ops::operations::plan_list::{self, PlanList, PlanRow};
 use punchlist_ops::operations::plan_tree::{self, PlanTree};
+use punchlist_ops::operations::run_list::{self, RunList};
 use punchlist_ops::operations::session_list::{self, SessionList};
+use punchlist_ops::operations::token_list::{self, TokenList};
 use punchlist_ops::views::IssueView;
 use punchlist_ops::views::issue::ItemStatus;
 use punchlist_store::Target;
@@ -52,6 +58,11 @@ enum Kind {
     Agent,
     Session,
     Question,
+    Run,
+    Chat,
+    Delegation,
+    Token,
+    Permission,
 }
 
 /// Answers a shell, if one asks.
@@ -67,7 +78,7 @@ pub(crate) fn answered() -> bool {
 
 fn answer() -> bool {
     let here = std::env::current_dir().ok();
-    let asked = CompleteEnv::with_factory(|| with_values(args::tree(None, None)))
+    let asked = CompleteEnv::with_factory(|| with_values("", args::tree(None, None)))
         .var(VARIABLE)
         .bin("punch")
         .completer("punch")
@@ -77,23 +88,29 @@ fn answer() -> bool {
 }
 
 /// The tree, in which arguments know what is in the store. The order of arguments and commands stays.
-fn with_values(command: Command) -> Command {
+fn with_values(group: &str, command: Command) -> Command {
     let name = command.get_name().to_owned();
-    let known = command.mut_args(|arg| match kind_of(&name, arg.get_id().as_str()) {
+    let known = command.mut_args(|arg| match kind_of(group, &name, arg.get_id().as_str()) {
         Some(kind) => arg.add(completer(kind)),
         None => arg,
     });
-    known.mut_subcommands(with_values)
+    known.mut_subcommands(|below| with_values(&name, below))
 }
 
 /// What an argument names, by its id.
-fn kind_of(command: &str, arg: &str) -> Option<Kind> {
+fn kind_of(group: &str, command: &str, arg: &str) -> Option<Kind> {
     let is = |field: &str| arg == field || arg == id(field);
     Some(match command {
         "link" | "unlink" if is("to") => Kind::Issue,
         "dup" if is("of") => Kind::Issue,
         "after" if is("after") => Kind::Task,
         "answer" if is("gate") => Kind::Question,
+        "revoke" if is("id") && group == "token" => Kind::Token,
+        "revoke" if is("id") && group == "permission" => Kind::Permission,
+        "run" if arg == "resume" => Kind::Run,
+        _ if is("run") => Kind::Run,
+        _ if is("conversationId") => Kind::Chat,
+        _ if is("delegationId") => Kind::Delegation,
         _ if is("issue") || is("number") => Kind::Issue,
         _ if is("todoId") || is("before") || is("content") => Kind::Item,
         _ if is("taskId") || is("parentId") => Kind::Task,
@@ -124,7 +141,7 @@ fn completer(kind: Kind) -> ArgValueCompleter {
 
 /// What there is of a kind: how it is typed, and what it is. None: nothing can be said.
 fn values(kind: Kind) -> Option<Vec<(String, String)>> {
-    let store = Look::new()?;
+    let (store, limit) = (Look::new()?, Limit::default());
     Some(match kind {
         Kind::Issue => {
             let issues = store.issues(OFFERED_MAX)?.into_iter();
@@ -139,10 +156,40 @@ fn values(kind: Kind) -> Option<Vec<(String, String)>> {
         }
         Kind::Session => {
             let state = Some(SessionState::Active);
-            let (limit, cursor) = (Limit::default(), Cursor::FIRST);
-            let input = session_list::Input { state, limit, cursor };
+            let input = session_list::Input { state, limit, cursor: Cursor::FIRST };
             let sessions = store.read::<SessionList>(input)?.sessions;
-            sessions.into_iter().map(|session| (session.id, session.title)).collect()
+            short(sessions.into_iter().map(|session| (session.id, session.title)).collect())
+        }
+        Kind::Run => {
+            let (state, session) = (None, Maybe(None));
+            let input = run_list::Input { state, session, limit, cursor: Cursor::FIRST };
+            let runs = store.read::<RunList>(input)?.runs;
+            short(runs.into_iter().map(|run| (run.id.to_string(), run.agent)).collect())
+        }
+        Kind::Chat => {
+            let (mission, pillar, session) = (Maybe(None), Maybe(None), Maybe(None));
+            let (channel, cursor) = (None, Cursor::FIRST);
+            let input =
+                conversation_list::Input { mission, pillar, channel, session, limit, cursor };
+            let chats = store.read::<ConversationList>(input)?.conversations;
+            short(chats.into_iter().map(|chat| (chat.id, chat.title)).collect())
+        }
+        Kind::Delegation => {
+            let (state, kind, todo_id) = (None, Maybe(None), Maybe(None));
+            let cursor = Cursor::FIRST;
+            let input = delegation_list::Input { state, kind, todo_id, limit, cursor };
+            let found = store.read::<DelegationList>(input)?.delegations;
+            short(found.into_iter().map(|work| (work.id, work.mission)).collect())
+        }
+        Kind::Token => {
+            let input = token_list::Input { limit, cursor: Cursor::FIRST };
+            let tokens = store.read::<TokenList>(input)?.tokens;
+            short(tokens.into_iter().map(|token| (token.id, token.role.to_string())).collect())
+        }
+        Kind::Permission => {
+            let input = permission_list::Input { tool: Maybe(None), limit, cursor: Cursor::FIRST };
+            let found = store.read::<PermissionList>(input)?.permissions;
+            short(found.into_iter().map(|permission| (permission.id, permission.tool)).collect())
         }
         Kind::Question => {
             let input = gate_list::Input {
@@ -174,10 +221,11 @@ fn values(kind: Kind) -> Option<Vec<(String, String)>> {
     })
 }
 
-/// The last four characters of ids, as people type them.
+/// The ends of ids, as people type them; longer where four characters could mean another one.
 fn short(values: Vec<(String, String)>) -> Vec<(String, String)> {
-    let end = |id: &str| id[id.len().saturating_sub(4)..].to_owned();
-    values.into_iter().map(|(id, text)| (end(&id), text)).collect()
+    let ids: Vec<&str> = values.iter().map(|(id, _)| id.as_str()).collect();
+    let end = |(id, text): &(String, String)| (short_among(id, &ids).to_owned(), text.clone());
+    values.iter().map(end).collect()
 }
 
 /// Reads of the store, with the rights of the person who types.

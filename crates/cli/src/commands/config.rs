@@ -31,7 +31,8 @@ pub(crate) fn command() -> Command {
         )
         .args(drive::args())
         .after_help(
-            "Environment: PUNCHLIST_AUTO_COMPLETE_TODOS and PUNCHLIST_MAX_TODO_CONTINUATIONS, or \
+            "Example: punch config show --origin\n\n\
+             Environment: PUNCHLIST_AUTO_COMPLETE_TODOS and PUNCHLIST_MAX_TODO_CONTINUATIONS, or \
              the same names that begin with SUPEROPENCODE_.",
         );
     let sample = Command::new("sample")
@@ -56,7 +57,9 @@ fn show(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     for stranger in found.config.strangers() {
         let nearest = stranger.nearest.map(|name| format!(", did you mean `{name}`?"));
         let (agent, tool, nearest) = (stranger.agent, stranger.tool, nearest.unwrap_or_default());
-        output::warn(&format!("agents.{agent}.tools lists `{tool}`, which nobody offers{nearest}"));
+        output::warn(&format!(
+            "agents.{agent}.tools lists `{tool}`, but there is no such tool{nearest}"
+        ));
     }
     let shown = Shown::of(&found, |agent| drive::settings_or_warn(agent, drive::flags(matches)));
     if globals.quiet {

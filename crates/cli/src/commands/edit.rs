@@ -17,7 +17,7 @@ use punchlist_ops::{Envelope, Error, Ops};
 use punchlist_store::outside;
 
 use super::editor::Draft;
-use super::{call, prompt};
+use super::{call, named, operation, prompt};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::{caller, output};
@@ -32,13 +32,7 @@ pub(crate) fn command() -> Command {
              moves it; a new line is a new item; a line that is gone takes its item out of view. \
              If somebody changes the checklist meanwhile, nothing is saved and your text is kept.",
         )
-        .arg(
-            Arg::new("number")
-                .value_name("NUMBER")
-                .help("The issue's number")
-                .required(true)
-                .value_parser(value_parser!(i64)),
-        )
+        .arg(Arg::new("number").value_name("ISSUE").help(operation::ISSUE).required(true))
         .arg(
             Arg::new("file")
                 .long("file")
@@ -50,14 +44,16 @@ pub(crate) fn command() -> Command {
             Arg::new("expected-revision")
                 .long("expected-revision")
                 .value_name("N")
-                .help("The issue's revision the text was made from: if it has changed, nothing is")
+                .help("Save only if the issue still has this revision")
                 .requires("file")
                 .value_parser(value_parser!(i64)),
         )
+        .after_help("Examples:\n  punch issue edit 3\n  punch issue edit 3 --file checklist.md")
 }
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
-    let number = matches.get_one::<i64>("number").copied().unwrap_or_default();
+    let named = matches.get_one::<String>("number").map(String::as_str);
+    let number = named::issue(globals, named.unwrap_or_default())?;
     let operation = find(IssueChecklistEdit::NAME)?;
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
@@ -99,7 +95,7 @@ impl Edit<'_> {
         if text.trim().is_empty() {
             // An empty input more likely comes from a failed command before the pipe.
             let message = "the text is empty, which would remove every item".to_owned();
-            let hint = "`punch call issue_checklist_edit` does it all the same".to_owned();
+            let hint = "to remove every item: `punch call issue_checklist_edit`".to_owned();
             return Err(Failure::Usage { message, hint: Some(hint) });
         }
         self.show(self.save(text, revision)?)

@@ -24,13 +24,13 @@ pub(crate) fn command() -> Command {
         .about("Write the whole store, or a project, as JSON")
         .long_about(
             "Write the whole store, or a project, as JSON.\n\n\
-             store: every project with its lists, issues, sessions, gates and log, as lines of \
-             JSON, of one moment, the same bytes for the same content. `punch import store` reads \
-             it into an empty store of either database. Left out are tokens, kept answers, and \
-             what is about this store alone. It is the operator's: at a terminal name a FILE, for \
-             a command whose output goes elsewhere is not at a terminal; or use a token.\n\n\
-             project: what of the project is portable: its name. Issues, todos and links are the \
-             operator's and stay.",
+             store: every project with its lists, issues, sessions, questions and log, as lines \
+             of JSON. The same content always gives the same bytes. `punch import store` reads it \
+             into an empty store of either database. Tokens, stored answers and settings of this \
+             store are left out. Only the operator may export a store: name a FILE and run it at \
+             a terminal, or use an operator's token.\n\n\
+             project: the portable part of the project, which is its name. Issues, todos and \
+             links are not exported.",
         )
         .arg(
             Arg::new("format")
@@ -42,7 +42,7 @@ pub(crate) fn command() -> Command {
         .arg(
             Arg::new("file")
                 .value_name("FILE|-")
-                .help("Where to: a new file for its owner alone, or - for standard output")
+                .help("A new file that only you can read, or - for standard output")
                 .value_parser(value_parser!(PathBuf))
                 .default_value("-"),
         )

@@ -38,11 +38,14 @@ pub(crate) fn with_flag(log: Command) -> Command {
 /// `punch log`.
 pub(crate) fn page(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     let operation = find(EventList::NAME)?;
-    let input = operation::input(operation, &mut globals.clone(), matches);
+    let mut input = operation::input(operation, &mut globals.clone(), matches);
+    let is_text = !globals.json && !globals.compact && !globals.quiet;
+    if is_text {
+        input["names"] = true.into();
+    }
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let answer = ops.answer(operation, &envelope, input)?;
-    let is_text = !globals.json && !globals.compact && !globals.quiet;
     match answer.output::<event_list::Output>().filter(|_| is_text) {
         Some(log) => {
             let form = Form { all: matches.get_flag("all"), absolute: false };
@@ -74,7 +77,7 @@ pub(crate) fn wait_command() -> Command {
             Arg::new("after")
                 .long("after")
                 .value_name("SEQ")
-                .help("Events after this number, also those that are there already; absent: now")
+                .help("Events after this number, including past ones; absent: only new ones")
                 .value_parser(value_parser!(i64).range(0..)),
         )
         .arg(
@@ -85,6 +88,7 @@ pub(crate) fn wait_command() -> Command {
                 .value_delimiter(',')
                 .action(ArgAction::Append),
         )
+        .after_help("Example: punch wait --types todo_completed --timeout 15m")
 }
 
 fn span(text: &str) -> Result<Span, String> {
@@ -98,31 +102,36 @@ pub(crate) fn wait(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     check_types(&types)?;
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
-    let mut follow = Follow::after(&ops, &envelope, matches.get_one::<i64>("after").copied())?;
+    let after = matches.get_one::<i64>("after").copied();
+    let mut follow = Follow::named_after(&ops, &envelope, after)?;
     let answer = follow.wait(&types, timeout)?;
     if globals.json {
         output::print_json(&answer)?;
     } else if !globals.quiet {
         let form = Form { all: true, absolute: false };
-        output::print(&render::events::rows(&answer.events, form, caller::ticking()))?;
+        let (names, now) = (follow.names(), caller::ticking());
+        output::print(&render::events::rows(&answer.events, &names, form, now))?;
     }
     Ok(())
 }
 
 pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
-    let input = operation::input(find("event_list")?, &mut globals.clone(), matches);
+    let mut input = operation::input(find("event_list")?, &mut globals.clone(), matches);
+    if !globals.json {
+        input["names"] = true.into();
+    }
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let stop = Stop::on_signals();
     let (mut follow, events) = Follow::from_list(&ops, &envelope, input)?;
     let form = Form { all: matches.get_flag("all"), absolute: true };
-    show(globals, form, &events)?;
+    show(globals, form, &events, &follow)?;
     let mut is_lost = false;
     while !stop.asked() && !output::nobody_reads() {
         match follow.next(PATIENCE) {
             Ok(events) => {
                 is_lost = false;
-                show(globals, form, &events)?;
+                show(globals, form, &events, &follow)?;
             }
             // If the server restarts, following continues, with one message.
             Err(error) if error.meaning().retryable => {
@@ -138,7 +147,12 @@ pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     Ok(())
 }
 
-fn show(globals: &Globals, form: Form, events: &[EventRow]) -> Result<(), Failure> {
+fn show(
+    globals: &Globals,
+    form: Form,
+    events: &[EventRow],
+    follow: &Follow<'_>,
+) -> Result<(), Failure> {
     if events.is_empty() {
         return Ok(());
     }
@@ -148,5 +162,6 @@ fn show(globals: &Globals, form: Form, events: &[EventRow]) -> Result<(), Failur
         }
         return Ok(());
     }
-    Ok(output::print(&render::events::rows(events, form, caller::ticking()))?)
+    let (names, now) = (follow.names(), caller::ticking());
+    Ok(output::print(&render::events::rows(events, &names, form, now))?)
 }

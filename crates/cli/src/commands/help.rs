@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use crate::args;
 use crate::failure::Failure;
 use crate::output::{self, BOLD};
-use crate::render::columns::{cut, hanging};
+use crate::render::columns::hanging;
 
 /// The commands in the order people usually need them.
 const GROUPS: [(&str, &[&str]); 4] = [
@@ -114,7 +114,8 @@ pub(crate) fn overview() -> String {
     let line = |command: &Command| {
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         let about = about.lines().next().unwrap_or_default().trim_end_matches('.').to_owned();
-        cut(&format!("  {:<12} {about}", command.get_name()), width) + "\n"
+        let lead = format!("  {:<12} ", command.get_name());
+        hanging(&lead, &lead, &about, width)
     };
     for (group, words) in GROUPS {
         shown.push_str(&format!("\n{BOLD}{group}{BOLD:#}\n"));

@@ -26,17 +26,18 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Read an exported store into an empty one, a checklist into an issue, or the missions \
              of an old file.\n\n\
-             store: what `punch export store` wrote, into a store without content, of either \
-             database, all of it or nothing. New events are numbered above those of the export.\n\n\
+             store: a file written by `punch export store`. The store must be empty; its \
+             database may be another one. Either everything is imported or nothing. New events \
+             get higher numbers than those of the export.\n\n\
              checklist: markdown such as `- [ ] read the code`, into the issue that --issue \
-             names. Only what is new goes in. `[x]` becomes a claim of yours, for the operator to \
-             judge; `[-]` is cancelled; `[/]` waits as `[ ]` does.\n\n\
+             names. Only new items are added. `[x]` becomes a claim of yours, which the operator \
+             judges; `[-]` is cancelled; `[/]` is added as pending, like `[ ]`.\n\n\
              mission-todos: a SQLite file with the tables missions, pillars and mission_todos of \
-             the mission design's first program, of its old or its new shape. The file is not \
-             changed. Missions and pillars that are not here are made; what is here stays as it \
-             is, and a todo that was imported before is passed over. `blocked` becomes pending; \
-             `completed` becomes a claim for the lead to judge, unless --accept-completed. What is \
-             over a limit is kept, and said.",
+             the mission design's first program. The file is not changed. Missing missions and \
+             pillars are made, existing ones stay as they are, and todos that were imported \
+             before are skipped. `blocked` becomes pending; `completed` becomes a claim that the \
+             lead judges, unless you give --accept-completed. Todos beyond a limit are imported \
+             too, with a warning.",
         )
         .arg(
             Arg::new("format")
@@ -48,14 +49,14 @@ pub(crate) fn command() -> Command {
         .arg(
             Arg::new("file")
                 .value_name("FILE|-")
-                .help("Where from: a file, or - for standard input")
+                .help("The file, or - for standard input")
                 .value_parser(value_parser!(PathBuf))
                 .required(true),
         )
         .arg(
             Arg::new("accept-completed")
                 .long("accept-completed")
-                .help("mission-todos: take what was completed there as completed")
+                .help("mission-todos: import completed todos as completed, not as claims")
                 .action(ArgAction::SetTrue),
         )
         .after_help(

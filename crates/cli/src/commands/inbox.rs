@@ -42,7 +42,7 @@ pub(crate) fn command() -> Command {
             Arg::new("cursor")
                 .long("cursor")
                 .value_name("TEXT")
-                .help("The nextCursor of the previous page"),
+                .help("Where the previous page ended, as its answer says"),
         )
         .subcommand(answer_command())
 }
@@ -52,7 +52,7 @@ fn answer_command() -> Command {
         .about("Answer one of them: let the agent go on, or refuse")
         .long_about(
             "Answer one of them: let the agent go on, or refuse. An answer counts once.\n\n\
-             At a terminal it asks for whatever is not said. Without QUESTION it takes the only one \
+             At a terminal it asks for what you leave out. Without QUESTION it takes the only one \
              that waits.",
         )
         .arg(
@@ -99,7 +99,7 @@ fn answer_command() -> Command {
             Arg::new("response")
                 .long("response")
                 .value_name("TEXT|JSON")
-                .help("What to say; JSON if it begins with {, [ or \" and reads as such"),
+                .help("Your answer; JSON that begins with {, [ or \" is sent as JSON"),
         )
         .arg(
             Arg::new("reopen")
@@ -381,7 +381,7 @@ pub(super) enum Meant {
 }
 
 fn candidate((id, text): (&String, &String)) -> Candidate {
-    Candidate { id: id.clone(), text: text.clone() }
+    Candidate::new(id.clone(), text.clone())
 }
 
 /// The gates of a state, or of any, as many as a page holds.

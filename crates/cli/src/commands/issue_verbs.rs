@@ -4,8 +4,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_ops::catalogue::find;
 use serde_json::{Map, Value, json};
 
-use super::{call, operation};
-use crate::args::{Globals, issue};
+use super::{call, named, operation};
+use crate::args::Globals;
 use crate::failure::Failure;
 
 /// The group `issue` with these beside what the catalogue has.
@@ -25,11 +25,7 @@ pub(crate) fn with_verbs(group: Command) -> Command {
 }
 
 fn number() -> Arg {
-    Arg::new("number")
-        .value_name("NUMBER")
-        .help("The issue's number")
-        .required(true)
-        .value_parser(issue)
+    Arg::new("number").value_name("ISSUE").help(operation::ISSUE).required(true)
 }
 
 fn text(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
@@ -115,8 +111,9 @@ fn list(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     call::call(globals, operation, input)
 }
 
-fn of(matches: &ArgMatches) -> i64 {
-    matches.get_one::<i64>("number").copied().unwrap_or_default()
+fn of(globals: &Globals, matches: &ArgMatches) -> Result<i64, Failure> {
+    let named = matches.get_one::<String>("number").map(String::as_str);
+    named::issue(globals, named.unwrap_or_default())
 }
 
 fn moved(
@@ -125,7 +122,7 @@ fn moved(
     status: &str,
     confirm: bool,
 ) -> Result<(), Failure> {
-    let mut input = json!({ "number": of(matches), "status": status });
+    let mut input = json!({ "number": of(globals, matches)?, "status": status });
     if let Some(reason) = matches.get_one::<String>("reason") {
         input["reason"] = reason.as_str().into();
     }
@@ -136,7 +133,7 @@ fn moved(
 }
 
 fn change(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
-    let mut input = Map::from_iter([("number".to_owned(), Value::from(of(matches)))]);
+    let mut input = Map::from_iter([("number".to_owned(), Value::from(of(globals, matches)?))]);
     let mut put = |name: &str, value: Value| drop(input.insert(name.to_owned(), value));
     for (flag, field) in
         [("title", "title"), ("body", "body"), ("priority", "priority"), ("assign", "assignee")]

@@ -39,11 +39,16 @@ fn takes_mission(operation: &Operation) -> bool {
 }
 
 fn leave_out(group: &str, command: Command, operation: &Operation) -> Command {
-    let places: Vec<String> = command
+    let places: Vec<(bool, String)> = command
         .get_positionals()
-        .filter_map(|arg| Some(arg.get_value_names()?.first()?.to_string()))
+        .filter_map(|arg| {
+            Some((arg.is_required_set(), arg.get_value_names()?.first()?.to_string()))
+        })
         .collect();
-    let rest = places.iter().skip(1).map(|place| format!(" <{place}>"));
+    let rest = places.iter().skip(1).map(|(is_required, place)| match is_required {
+        true => format!(" <{place}>"),
+        false => format!(" [{place}]"),
+    });
     let word = command.get_name().to_owned();
     let usage = format!("punch {group} {word} [OPTIONS] [MISSION]{}", rest.collect::<String>());
     let ids: Vec<String> = operation.surfaces.positional.iter().map(|f| operation::id(f)).collect();

@@ -20,13 +20,13 @@ const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 pub(super) fn commands() -> Vec<Command> {
     let init = Command::new("init")
-        .about("Make a mission of its file, or bring one up to its file")
+        .about("Make a mission from its file, or update it after the file changed")
         .long_about(
-            "Make a mission of its file, or bring one up to its file. The same file again changes \
-             nothing; a pillar or metric that has gone out of it is put away, and nothing of it is \
-             lost.\n\n\
-             The file is JSON or TOML, by its name or else its content. `punch mission schema` \
-             prints what may stand in it. Collectors run in this project's folder.",
+            "Make a mission from its file, or update it after the file changed. The same file \
+             again changes nothing. A pillar or metric that is no longer in the file is archived; \
+             its data is kept.\n\n\
+             The file is JSON or TOML. `punch mission schema` prints its schema. Collectors run in \
+             this project's folder.",
         )
         .arg(
             Arg::new("file")

@@ -53,10 +53,10 @@ pub(super) fn run(globals: &Globals) -> Result<(), Failure> {
     if !output::is_interactive() || globals.json || globals.compact {
         let message = "there is no terminal to ask at".to_owned();
         let hint = "write the file yourself and give it to `punch mission init FILE`; \
-                    `punch mission schema` says what may stand in it";
+                    `punch mission schema` describes it";
         return Err(Failure::Usage { message, hint: Some(hint.to_owned()) });
     }
-    output::print("An empty line takes what stands in [brackets]; Ctrl-C leaves.\n\n")?;
+    output::print("Press Enter to accept the value in [brackets], Ctrl-C to leave.\n\n")?;
     let Some((file, text)) = interview()? else {
         output::print("Nothing was written.\n")?;
         return Err(Failure::Shown(1));

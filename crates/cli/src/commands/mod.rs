@@ -27,6 +27,7 @@ mod mcp;
 mod mission;
 mod mission_init;
 mod mission_new;
+mod named;
 mod open;
 mod operation;
 mod plan;
@@ -92,14 +93,16 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "run" => Some(run::command()),
         "runs" => operation::command(name, second).map(|runs| runs.subcommand_required(false)),
         "call" => Some(call::command()),
-        "mcp" => Some(mcp::command()),
-        "hook" => Some(hook::command()),
+        "mcp" => Some(mcp::command().after_help("Example: punch mcp --profile issue")),
+        "hook" => {
+            Some(hook::command().after_help("Example: punch hook claude < what-the-host-sent.json"))
+        }
         "worker" => Some(worker::command()),
         "serve" => Some(serve::command()),
         "open" => Some(open::command()),
         "wait" => Some(follow::wait_command()),
         "log" => operation::command(name, second).map(follow::with_flag),
-        "doctor" => Some(doctor::command()),
+        "doctor" => Some(doctor::command().after_help("Example: punch doctor --json")),
         "config" => Some(config::command()),
         "backup" => Some(backup::command()),
         "restore" => Some(backup::restore_command()),
@@ -119,6 +122,10 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     if globals.no_color {
         output::without_color();
+    }
+    if let Some(title) = &globals.issue_title {
+        let issue = Some(named::issue(globals, title)?);
+        return run(&Globals { issue, issue_title: None, ..globals.clone() }, matches);
     }
     match matches.subcommand() {
         Some(("demo", matches)) => demo::run(globals, matches),

@@ -11,22 +11,22 @@ use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
 use serde_json::{Map, Value};
 
-use super::{call, secret_file};
+use super::{call, named, secret_file};
 use crate::args::Globals;
 use crate::failure::Failure;
 
 /// The help of each group of commands.
 const GROUPS: &[(&str, &str)] = &[
-    ("agent", "Register agents, and say how each is"),
-    ("audit", "Look for what should not have been waved through"),
-    ("chat", "Read along in a conversation, and write into it"),
+    ("agent", "Register agents, and report and list their status"),
+    ("audit", "Find completed work that deserves a second look"),
+    ("chat", "Read a conversation, and write into it"),
     ("criterion", "Confirm or drop what an issue must meet"),
-    ("delegation", "Work handed from agent to agent: look, do, report, decide"),
+    ("delegation", "Show, do, report and decide work that agents hand to each other"),
     ("issue", "File, find, discuss, link and move issues"),
-    ("metric", "Record, collect and look at what a mission is measured by"),
+    ("metric", "Record, collect and show what a mission is measured by"),
     ("mission", "Lead a mission: limits, pillars, metrics, cycles and its todos"),
-    ("permission", "What agents may call without asking: look, and take it back"),
-    ("plan", "Import, look at and put away plans; assign, split and complete their tasks"),
+    ("permission", "Show and revoke what agents may call without asking"),
+    ("plan", "Import, show and archive plans; assign, split and complete their tasks"),
     ("project", "List the projects of the store"),
     ("runs", "Show the runs of agents, and stop them"),
     ("session", "Start sessions, say which issue each works on, and see their own lists"),
@@ -43,6 +43,9 @@ const SHARED: [&str; 4] = ["agent", "session", "mission", "pillar"];
 
 /// Operations that take the issue from the caller's context, not from their input.
 const ABOUT_AN_ISSUE: [&str; 1] = ["session_context"];
+
+/// Operations that take the text of a criterion.
+const OF_CRITERIA: [&str; 2] = ["criterion_drop", "criterion_ratify"];
 
 /// The operations whose command begins with this word.
 fn of_word(word: &str) -> impl Iterator<Item = &'static Operation> {
@@ -89,8 +92,13 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .filter(|(field, _)| !SHARED.contains(&field.as_str()) || has_own_flag(operation, field))
         .map(|(field, schema)| {
             let mut arg = argument(field, schema).long(flag_of(operation, field));
+            // `--issue` names it, as everywhere.
+            if takes_next(operation) && field == "number" {
+                arg = arg.hide(true);
+            }
             // The old spelling of these flags; `--mission` and `--pillar` are global flags anyway.
-            if narrows(operation, field) && matches!(field.as_str(), "number" | "planFile") {
+            let is_renamed = narrows(operation, field) || takes_next(operation);
+            if is_renamed && matches!(field.as_str(), "number" | "planFile") {
                 arg = arg.alias(flag(field));
             }
             if field == "epoch" {
@@ -108,7 +116,7 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .args(flags)
         .args(secret_file::argument(operation))
         .hide(HIDDEN.contains(&operation.name));
-    match example(operation) {
+    match own_example(operation).or_else(|| example(operation)) {
         Some(example) => command.after_help(example),
         None => command,
     }
@@ -117,6 +125,22 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
 /// Commands that are easily confused with another one, which the help shows instead: `todo block`,
 /// `todo start`, `todo done`, `plan archive`.
 const HIDDEN: [&str; 5] = ["todo_hold", "todo_unhold", "todo_take", "todo_claim", "plan_finish"];
+
+/// Examples that a catalogue's JSON cannot give: of objects, or of no input at all.
+fn own_example(operation: &Operation) -> Option<String> {
+    let line = match operation.name {
+        "plan_list" => "punch plan list --include-archived",
+        "drive_resume" => "punch session resume --session 4F7Q",
+        "delegation_report" => "punch delegation report 4F7Q 1 --result 'Found it: see notes.md'",
+        "plan_import" => "punch plan import docs/plans/auth.md",
+        "todo_next" => {
+            let two = "punch todo next --issue 3\n  punch todo next --plan docs/plans/auth.md";
+            return Some(format!("Examples:\n  {two}"));
+        }
+        _ => return None,
+    };
+    Some(format!("Example: {line}"))
+}
 
 /// The operation's example as typed in a shell; `None` if it has no input.
 fn example(operation: &Operation) -> Option<String> {
@@ -201,11 +225,50 @@ fn choices(schema: &Value) -> Option<String> {
     Some(names.join("|"))
 }
 
+/// The name of a positional argument. People know the number of an item's lease, not its epoch.
+fn place(field: &str) -> String {
+    match field {
+        "epoch" => "LEASE".to_owned(),
+        "todoId" => "ITEM".to_owned(),
+        "taskId" => "TASK".to_owned(),
+        "number" => "ISSUE".to_owned(),
+        "content" => "TEXT".to_owned(),
+        _ => flag(field).replace('-', "_").trim_end_matches("_id").to_uppercase(),
+    }
+}
+
+/// How people name an issue.
+pub(super) const ISSUE: &str = "The issue: its number, or a part of its title that only it has";
+
+/// What people may write in a place, where a call needs more.
+fn on_the_line(field: &str) -> Option<&'static str> {
+    match field {
+        "number" => Some(ISSUE),
+        "todoId" => Some("The item: its number, its short id, or its text"),
+        "taskId" => Some("The task: its number, its short id, or a part of its text"),
+        "conversationId" | "delegationId" | "run" => Some("Its short id"),
+        _ => None,
+    }
+}
+
+/// What people type for a field of an operation: its place or its flag.
+pub(super) fn typed_as(operation: &Operation, path: &str) -> String {
+    let field = path.split(['.', '[']).next().unwrap_or(path);
+    match operation.surfaces.positional.contains(&field) {
+        true => place(field),
+        false => format!("--{}", flag_of(operation, field)),
+    }
+}
+
 /// A positional argument is shown by its name; its allowed values are in its help.
 fn in_place(field: &str, schema: &Value) -> Arg {
-    let arg = argument(field, schema).value_name(flag(field).replace('-', "_").to_uppercase());
+    let arg = argument(field, schema).value_name(place(field));
     // A positional list takes several values.
     let arg = if kind_of(schema) == "array" { arg.num_args(0..) } else { arg };
+    let arg = match on_the_line(field) {
+        Some(help) => arg.help(help),
+        None => arg,
+    };
     match choices(schema) {
         Some(choices) => arg.help(format!("{} [{choices}]", schema::description(schema))),
         None => arg,
@@ -233,6 +296,11 @@ fn narrows(operation: &Operation, field: &str) -> bool {
         && ["project", "mission", "pillar", "number", "planFile", "session"].contains(&field)
 }
 
+/// Does this take the next item of an issue, a plan or a session?
+fn takes_next(operation: &Operation) -> bool {
+    operation.name == "todo_next"
+}
+
 /// Does a field that has the name of a global flag have a flag of its own here?
 fn has_own_flag(operation: &Operation, field: &str) -> bool {
     narrows(operation, field) || assigns(operation, field)
@@ -251,6 +319,7 @@ fn flag_of(operation: &Operation, field: &str) -> String {
         "epoch" => "lease".to_owned(),
         "number" if narrows(operation, field) => "only-issue".to_owned(),
         "planFile" if narrows(operation, field) => "only-plan".to_owned(),
+        "planFile" if takes_next(operation) => "plan".to_owned(),
         "mission" | "pillar" | "session" if narrows(operation, field) => format!("only-{field}"),
         _ => flag(field),
     }
@@ -283,11 +352,16 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     refuse_misleading(operation, matches)?;
     let mut globals = globals.clone();
     let mut input = input(operation, &mut globals, matches);
+    named::issues_of(&globals, operation, &mut input)?;
     name_issue(operation, &globals, &mut input)?;
-    match secret_file::named(matches) {
+    if OF_CRITERIA.contains(&operation.name) {
+        named::criterion_of(&globals, &mut input)?;
+    }
+    let done = match secret_file::named(matches) {
         Some(path) => secret_file::call(&globals, operation, input, path),
         None => call::call(&globals, operation, input),
-    }
+    };
+    done.map_err(|failure| failure.typed_by(|path| typed_as(operation, path)))
 }
 
 /// `--issue` is used or refused, never ignored: it fills the field `number`, or the operation reads

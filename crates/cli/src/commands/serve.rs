@@ -74,7 +74,7 @@ pub(crate) fn command() -> Command {
             Arg::new("public-url")
                 .long("public-url")
                 .value_name("URL")
-                .help("The address that the proxy is reached at, e.g. https://punch.example.com"),
+                .help("The public address of the proxy, e.g. https://punch.example.com"),
         )
         .arg(switch("open", "Open the pages in your browser, signed in"))
         .arg(number("rate", "Requests a second for each principal; 0: any number [default: 200]"))
@@ -229,7 +229,8 @@ fn tell_ready(globals: &Globals, url: &str, sign_in: Option<&str>) -> Result<(),
     if globals.quiet {
         return Ok(());
     }
-    let pages = sign_in.map(|link| format!("; the pages, once: {link}")).unwrap_or_default();
+    let pages =
+        sign_in.map(|link| format!("; to sign in to the pages once: {link}")).unwrap_or_default();
     Ok(output::print(&format!("Serving at {url}{pages}\n"))?)
 }
 
@@ -269,7 +270,7 @@ fn origin(url: &str) -> Result<String, Failure> {
             Ok(bare.to_ascii_lowercase())
         }
         _ => Err(Failure::Usage {
-            message: format!("`{url}` is no address of a server"),
+            message: format!("`{url}` is not the address of a server"),
             hint: Some("give scheme and host, e.g. https://punch.example.com".to_owned()),
         }),
     }

@@ -46,6 +46,7 @@ pub(crate) fn command() -> Command {
                 .help("Do what is due now, then end")
                 .action(ArgAction::SetTrue),
         )
+        .after_help("Example: punch worker --jobs 4")
 }
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {

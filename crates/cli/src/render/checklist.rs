@@ -6,10 +6,18 @@ use punchlist_ops::views::ItemView;
 use punchlist_ops::views::issue::ItemStatus;
 use punchlist_ops::views::todo::HoldView;
 
-use super::ago;
 use super::columns::hanging;
 use super::marks::Mark;
-use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
+use super::times::{day_or_time, to_the_second};
+use super::{ago, did, short_among};
+use crate::output::{BOLD, DIM, YELLOW, clean, line, width};
+
+/// Are items shown with their short ids? Agents name items of a checklist by their text (K-19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ids {
+    Shown,
+    Hidden,
+}
 
 /// The answer of the tool `todo`.
 pub(super) fn kept(output: &todo::Output) -> String {
@@ -36,9 +44,9 @@ pub(super) fn kept(output: &todo::Output) -> String {
 }
 
 /// A whole checklist, and its progress.
-pub(crate) fn whole(shown: &issue_show::Output, now: Time) -> String {
+pub(crate) fn whole(shown: &issue_show::Output, ids: Ids, now: Time) -> String {
     let (number, progress) = (shown.issue.number, line(&shown.progress));
-    let items = of_issue(&shown.criteria, &shown.steps, now);
+    let items = of_issue(&shown.criteria, &shown.steps, ids, now);
     if items.is_empty() {
         return format!(
             "#{number} has no items. `punch todo add --issue {number} TEXT` adds one.\n"
@@ -55,9 +63,12 @@ pub(crate) fn changed(
     message: Option<&str>,
 ) -> String {
     let (number, progress) = (shown.issue.number, line(&shown.progress));
-    let what = if what.is_empty() { String::new() } else { format!(": {}", line(what)) };
     let message = message.map(|message| format!(" {}", line(message))).unwrap_or_default();
-    format!("{GREEN}{verb}{GREEN:#}{what} {DIM}(#{number}: {progress}){DIM:#}{message}\n")
+    let progress = format!("(#{number}: {progress}){message}");
+    match what {
+        "" => did(verb, &progress),
+        what => did(&format!("{verb}:"), &format!("{} {progress}", line(what))),
+    }
 }
 
 fn tool_item(item: &todo::Item) -> String {
@@ -65,9 +76,15 @@ fn tool_item(item: &todo::Item) -> String {
 }
 
 /// The checklist of an issue.
-pub(super) fn of_issue(criteria: &[ItemView], steps: &[ItemView], now: Time) -> String {
-    let criteria: Vec<String> = criteria.iter().map(|item| criterion(item, "  ", now)).collect();
-    let step = |item| (item_phase(item), step(item, "  "));
+pub(super) fn of_issue(criteria: &[ItemView], steps: &[ItemView], shown: Ids, now: Time) -> String {
+    let ids: Vec<&str> = criteria.iter().chain(steps).map(|item| item.id.as_str()).collect();
+    let lead = |item: &ItemView| match (shown, short_among(&item.id, &ids)) {
+        (Ids::Hidden, _) | (_, "") => String::new(),
+        (Ids::Shown, id) => format!("{id} "),
+    };
+    let criteria: Vec<String> =
+        criteria.iter().map(|item| numbered(item, &lead(item), "  ", now)).collect();
+    let step = |item| (item_phase(item), step(item, &lead(item), "  "));
     sections(&criteria, &steps.iter().map(step).collect::<Vec<_>>())
 }
 
@@ -95,19 +112,24 @@ fn sections(criteria: &[String], steps: &[(Option<&str>, String)]) -> String {
     shown
 }
 
-fn step(item: &ItemView, indent: &str) -> String {
+fn step(item: &ItemView, id: &str, indent: &str) -> String {
     let is_claimed = item.claim.is_some() && item.completed_at.is_none();
     let mark = Mark::from(item.status).or_claimed(is_claimed);
-    let mut shown = one(mark, &item.content, item.hold.as_ref(), &item.notes, indent);
+    let mut shown = named(mark, id, &item.content, item.hold.as_ref(), &item.notes, indent);
     if let Some(until) = item.defer_until.filter(|_| item.completed_at.is_none()) {
-        shown.push_str(&under(indent, &format!("deferred until {until}")));
+        shown.push_str(&under(indent, &format!("deferred until {}", day_or_time(until))));
     }
     shown
 }
 
 /// A criterion, and its claim with the evidence, if any.
 pub(super) fn criterion(item: &ItemView, indent: &str, now: Time) -> String {
-    let mut shown = step(item, indent);
+    numbered(item, "", indent, now)
+}
+
+/// The same after its short id.
+fn numbered(item: &ItemView, id: &str, indent: &str, now: Time) -> String {
+    let mut shown = step(item, id, indent);
     let mut add = |text: &str| shown.push_str(&under(indent, text));
     if let Some(claim) = &item.claim {
         let verb = if item.accepted_at.is_some() { "accepted; claimed" } else { "claimed" };
@@ -134,15 +156,30 @@ pub(super) fn one(
     notes: &[String],
     indent: &str,
 ) -> String {
+    named(mark, "", content, hold, notes, indent)
+}
+
+/// The same, with the short id that people type.
+fn named(
+    mark: Mark,
+    id: &str,
+    content: &str,
+    hold: Option<&HoldView>,
+    notes: &[String],
+    indent: &str,
+) -> String {
     let mark = mark.or_held(hold.is_some());
     let (text, style) = (mark.text(), mark.style());
-    let (lead, shown) = (format!("{indent}{text} "), format!("{indent}{style}{text}{style:#} "));
+    let lead = format!("{indent}{text} {id}");
+    let shown = format!("{indent}{style}{text}{style:#} {DIM}{id}{DIM:#}");
     let mut shown = hanging(&lead, &shown, &line(content), width());
     if let Some(hold) = hold.filter(|_| mark == Mark::Held) {
         let kind = hold.kind.name().replace('_', " ");
+        let again = hold.until.map(|until| format!(" (tried again at {})", to_the_second(until)));
+        let reason = line(&hold.reason) + &again.unwrap_or_default();
         let lead = format!("{indent}    {kind}: ");
         let colored = format!("{indent}    {YELLOW}{kind}{YELLOW:#}: ");
-        shown.push_str(&hanging(&lead, &colored, &line(&hold.reason), width()));
+        shown.push_str(&hanging(&lead, &colored, &reason, width()));
     }
     for note in notes {
         let lead = format!("{indent}    note: ");

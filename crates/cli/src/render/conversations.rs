@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punchlist_core::Time;
 use punchlist_core::conversation::{MessageKind, ToolCall};
+use punchlist_core::{Time, TodoId};
 use punchlist_ops::operations::{conversation_list, conversation_post, conversation_show};
 use punchlist_ops::views::MessageView;
 use serde_json::Value;
 
 use super::columns::{aligned, cut, hanging};
+use super::gates::words;
 use super::times::elapsed;
-use super::{ago, short_among};
+use super::{ago, short, short_among};
 use crate::output::{BOLD, CYAN, DIM, RED, clean, line, width};
 
 pub(super) fn shown(output: &conversation_show::Output, now: Time) -> String {
@@ -31,7 +32,7 @@ pub(crate) fn told(output: &conversation_show::Output, full: bool, now: Time) ->
     let mut speaker = None;
     for message in &output.messages {
         if message.kind == MessageKind::Result {
-            // A result stands behind its call, unless that is on another page.
+            // A result is shown with its call, unless that is on another page.
             if message.result_of.as_ref().is_none_or(|of| !called.contains(of.call_id.as_str())) {
                 shown.push_str(&answer("", message, full));
             }
@@ -89,7 +90,7 @@ fn one_call(
     });
     let took = took.unwrap_or_else(|| "no answer yet".to_owned());
     let is_error = result.and_then(|r| r.result_of.as_ref()).is_some_and(|of| of.is_error);
-    let said = result.map(|result| line(result.text.trim())).unwrap_or_default();
+    let said = result.map(|result| in_words(result.text.trim())).unwrap_or_default();
     // Of the line the time is always shown; argument and result share what is left.
     let room = width().saturating_sub(name.chars().count() + took.chars().count() + 10).max(16);
     let argument = cut(&line(&argument(&call.input)), room / 2);
@@ -104,7 +105,7 @@ fn answer(indent: &str, result: &MessageView, full: bool) -> String {
     match full {
         true => hanging(&lead, &lead, &clean(result.text.trim()), width()),
         false => {
-            let said = cut(&line(result.text.trim()), width().saturating_sub(4));
+            let said = cut(&in_words(result.text.trim()), width().saturating_sub(4));
             format!("  {DIM}→ {said}{DIM:#}\n")
         }
     }
@@ -119,8 +120,32 @@ fn argument(input: &str) -> String {
     let mut values = fields.values();
     match (fields.len(), values.next()) {
         (0, _) | (_, None) => String::new(),
-        (1, Some(only)) => text(only).unwrap_or_else(|| only.to_string()),
-        _ => fields.values().find_map(text).unwrap_or_else(|| input.to_owned()),
+        (1, Some(only)) => text(only).unwrap_or_else(|| words(only)),
+        _ => fields.values().find_map(text).unwrap_or_else(|| in_words(input)),
+    }
+}
+
+/// What a tool said, as a person would write it: JSON as names and values, ids in their short form.
+fn in_words(said: &str) -> String {
+    let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str::<Value>(said)
+    else {
+        return line(said);
+    };
+    let message = value["error"]["message"].as_str().or_else(|| value["message"].as_str());
+    match message {
+        Some(message) => line(message),
+        None => words(&with_short_ids(value)),
+    }
+}
+
+fn with_short_ids(value: Value) -> Value {
+    match value {
+        Value::String(text) if TodoId::parse(&text).is_some() => short(&text).into(),
+        Value::Array(items) => items.into_iter().map(with_short_ids).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, with_short_ids(value))).collect()
+        }
+        other => other,
     }
 }
 
@@ -149,11 +174,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_tool_said_is_shown_without_json_and_whole_ids() {
+        for (said, shown) in [
+            ("two\nlines", "two lines"),
+            (r#"{"gateId":"01JCQ0000000000000000A4F7Q","open":true}"#, "gateId: 4F7Q, open: yes"),
+            (r#"{"error":{"code":"held","message":"it is on hold"}}"#, "it is on hold"),
+            ("7", "7"),
+        ] {
+            assert_eq!(in_words(said), shown, "{said}");
+        }
+    }
+
+    #[test]
     fn the_main_argument_of_a_call_is_shown() {
         for (input, shown) in [
             (r#"{"path":"src/a.rs"}"#, "src/a.rs"),
             (r#"{"limit":5,"pattern":"fn"}"#, "fn"),
-            (r#"{"items":["a"]}"#, r#"["a"]"#),
+            (r#"{"items":["a","b"]}"#, "a, b"),
             ("{}", ""),
             ("not json", "not json"),
         ] {

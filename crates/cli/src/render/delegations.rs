@@ -31,7 +31,8 @@ pub(super) fn taken(output: &delegation_take::Output, now: Time) -> String {
     match &output.delegation {
         None => "Nothing to take.\n".to_owned(),
         Some(delegation) => {
-            let lease = todos::held_until(output.epoch, output.lease_until, now);
+            let renew = format!("delegation heartbeat {}", super::short(&delegation.id));
+            let lease = todos::held_until(output.epoch, output.lease_until, &renew, now);
             let mission = line(&delegation.mission);
             did("Yours:", &format!("delegation {}: {mission}; {lease}", named(delegation)))
         }
@@ -39,8 +40,8 @@ pub(super) fn taken(output: &delegation_take::Output, now: Time) -> String {
 }
 
 /// The end of a lease that is the caller's.
-pub(super) fn renewed(number: i64, until: Time, now: Time) -> String {
-    did("Yours:", &todos::held_until(Some(number), Some(until), now))
+pub(super) fn renewed(until: Time, now: Time) -> String {
+    did("Yours:", &format!("the lease ends {}", super::ago(until, now)))
 }
 
 /// A report or a cancellation: what it is now, and what came of it.

@@ -1,27 +1,29 @@
 //! The subject of an event, in one line.
 //!
-//! Most events name their subject by an id. If the same page of the log contains the name of that
-//! id, the line shows the name. An event without its own text still has its type.
+//! Most events name their subject by an id. The line shows its name, which the store knows, or
+//! which another event of the same page contains. An event without its own text still has its type.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use punchlist_core::delegation::ProposalDecision;
-use punchlist_core::driver::Wait;
-use punchlist_core::gate::Purpose;
+use punchlist_core::driver::{StopReason, Wait};
+use punchlist_core::gate::{GateState, Purpose};
 use punchlist_core::{Event, Gate, Scope};
 use punchlist_ops::operations::event_list::EventRow;
 use serde_json::Value;
 
 use super::gates::words;
+use super::times::day_or_time;
 
 /// The names of the ids on a page of the log.
 #[derive(Debug, Default)]
 pub(super) struct Names(BTreeMap<String, String>);
 
 impl Names {
-    pub(super) fn of(events: &[EventRow]) -> Self {
-        let mut names = Self::default();
+    /// What is `known`, and what the events themselves name.
+    pub(super) fn of(events: &[EventRow], known: &BTreeMap<String, String>) -> Self {
+        let mut names = Self(known.clone());
         for event in events.iter().filter_map(EventRow::event) {
             names.learn(&event);
         }
@@ -35,11 +37,11 @@ impl Names {
             Event::IssueCreated(e) => (e.issue.id.to_string(), format!("#{}", e.issue.number)),
             Event::IssueTransitioned(e) => (e.issue_id.to_string(), format!("#{}", e.number)),
             Event::IssueAssigned(e) => (e.issue_id.to_string(), format!("#{}", e.number)),
-            Event::SessionStarted(e) => (e.session.id.to_string(), quoted(&e.session.title)),
+            Event::SessionStarted(e) => (e.session.id.to_string(), e.session.title.clone()),
             Event::ConversationOpened(e) => {
-                (e.conversation.id.to_string(), quoted(&e.conversation.title))
+                (e.conversation.id.to_string(), e.conversation.title.clone())
             }
-            Event::GateOpened(e) => (e.gate.id.to_string(), quoted(&e.gate.text)),
+            Event::GateOpened(e) => (e.gate.id.to_string(), e.gate.text.clone()),
             Event::DelegationQueued(e) => (e.delegation.id.to_string(), e.delegation.kind.clone()),
             Event::MissionInitialised(e) => {
                 let mission = &e.mission;
@@ -56,6 +58,14 @@ impl Names {
         let id = id.to_string();
         // A whole id does not help a reader; its short form can be looked up.
         self.0.get(&id).cloned().unwrap_or_else(|| super::short(&id).to_owned())
+    }
+
+    /// A title or a question in quotes, or the short form of its id.
+    fn title(&self, id: &impl Display) -> String {
+        match self.0.get(&id.to_string()) {
+            Some(title) => quoted(title),
+            None => self.name(id),
+        }
     }
 
     /// The text of one row of the log.
@@ -179,44 +189,49 @@ impl Names {
             Event::IssueUnlinked(e) => link(e.number, e.kind.name(), e.to),
             Event::IssueTransitionRefused(e) => e.refusal.to_string(),
             Event::SessionStarted(e) => quoted(&e.session.title),
-            Event::SessionBound(e) => format!("{} to #{}", self.name(&e.session_id), e.number),
+            Event::SessionBound(e) => format!("{} to #{}", self.title(&e.session_id), e.number),
             Event::SessionUnbound(e) => {
-                let from = format!("{} from #{}", self.name(&e.session_id), e.number);
+                let from = format!("{} from #{}", self.title(&e.session_id), e.number);
                 match &e.taken_over_by {
-                    Some(by) => format!("{from}, taken over by {}", self.name(by)),
+                    Some(by) => format!("{from}, taken over by {}", self.title(by)),
                     None => from,
                 }
             }
-            Event::SessionEnded(e) => self.name(&e.session_id),
-            Event::SessionReopened(e) => self.name(&e.session_id),
+            Event::SessionEnded(e) => self.title(&e.session_id),
+            Event::SessionReopened(e) => self.title(&e.session_id),
             Event::SessionAdopted(e) => {
-                format!("{} as {}", self.name(&e.session_id), e.external_id)
+                format!("{} as {}", self.title(&e.session_id), e.external_id)
             }
             Event::HookAnswered(e) => {
                 let session =
-                    e.session_id.map_or("no known session".to_owned(), |id| self.name(&id));
-                let (host, what) = (e.host.label(), e.happened.name());
-                format!("{what} of {session}, {host}: {} ({})", e.answer, e.reason)
+                    e.session_id.map_or("no known session".to_owned(), |id| self.title(&id));
+                let (host, what) = (e.host.label(), e.happened.name().replace('_', " "));
+                let why = why_answered(&e.reason);
+                format!("{what} of {session}, {host}: {} ({why})", e.answer)
             }
-            Event::SessionPaused(e) => because(self.name(&e.session_id), e.reason.as_deref()),
-            Event::SessionResumed(e) => self.name(&e.session_id),
+            Event::SessionPaused(e) => because(self.title(&e.session_id), e.reason.as_deref()),
+            Event::SessionResumed(e) => self.title(&e.session_id),
             Event::ConversationOpened(e) => quoted(&e.conversation.title),
             Event::MessagePosted(e) => {
-                format!("to {} as {}", self.name(&e.conversation_id), e.role.name())
+                format!("to {} as {}", self.title(&e.conversation_id), e.role.name())
             }
             Event::GateOpened(e) => format!("{}: {}", kind(&e.gate), e.gate.text),
             Event::GateAnswered(e) => {
-                let said = format!("{} {}", self.name(&e.gate_id), e.state.name());
+                let asked = self.title(&e.gate_id);
+                let said = match e.state {
+                    // Only a sign-off is for a revision of an issue.
+                    GateState::Resumed if e.revision.is_some() => format!("{asked} signed off"),
+                    GateState::Resumed => asked,
+                    state => format!("{asked} {}", state.name()),
+                };
                 match &e.response {
                     None | Some(Value::Null) => said,
                     Some(response) => format!("{said}: {}", words(response)),
                 }
             }
-            Event::GateSuperseded(e) => {
-                format!("{} by {}", self.name(&e.gate_id), self.name(&e.by))
-            }
-            Event::GateCollected(e) => self.name(&e.gate_id),
-            Event::PermissionRevoked(e) => self.name(&e.gate_id),
+            Event::GateSuperseded(e) => self.title(&e.gate_id),
+            Event::GateCollected(e) => self.title(&e.gate_id),
+            Event::PermissionRevoked(e) => self.title(&e.gate_id),
             Event::GateAnswerRefused(e) => e.refusal.to_string(),
             Event::DelegationQueued(e) => {
                 format!("{}: {}", e.delegation.kind, e.delegation.mission)
@@ -267,7 +282,7 @@ impl Names {
             }
             Event::RunWaited(e) => {
                 let what = match &e.waits_for {
-                    Wait::Gate(id) => format!("an answer to {}", self.name(id)),
+                    Wait::Gate(id) => format!("an answer to {}", self.title(id)),
                     Wait::Delegations(ids) => {
                         let names: Vec<String> = ids.iter().map(|id| self.name(id)).collect();
                         names.join(", ")
@@ -309,7 +324,7 @@ impl Names {
     /// The title of the session in `session:ID`.
     fn assignee(&self, to: &str) -> String {
         match to.strip_prefix("session:") {
-            Some(id) => format!("session {}", self.name(&id)),
+            Some(id) => format!("session {}", self.title(&id)),
             None => to.to_owned(),
         }
     }
@@ -328,6 +343,12 @@ fn kind(gate: &Gate) -> &'static str {
         Some(Purpose::SignOff) => "sign-off",
         _ => gate.kind.name(),
     }
+}
+
+/// Why a hook was answered as it was, without the codes that programs read.
+fn why_answered(reason: &str) -> String {
+    let stop = StopReason::ALL.iter().find(|stop| stop.code() == reason);
+    stop.map_or_else(|| reason.replace('_', " "), |stop| stop.words().to_owned())
 }
 
 fn quoted(text: &str) -> String {
@@ -350,7 +371,7 @@ fn outcome(what: String, outcome: Option<&str>) -> String {
 
 fn until(what: &str, until: Option<punchlist_core::Time>) -> String {
     match until {
-        Some(until) => format!("{what} until {until}"),
+        Some(until) => format!("{what} until {}", day_or_time(until)),
         None => format!("{what} is no longer deferred"),
     }
 }

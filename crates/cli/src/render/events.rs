@@ -1,11 +1,13 @@
 //! The log, one line per event.
 
+use std::collections::BTreeMap;
+
 use punchlist_core::Time;
 use punchlist_ops::operations::event_list::{EventRow, Output};
 
 use super::columns::aligned;
 use super::event_words::Names;
-use super::times::relative;
+use super::times::{relative, to_the_second};
 use crate::output::{DIM, line, whole_width};
 
 /// How the log is shown.
@@ -26,7 +28,7 @@ pub(super) fn render(output: &Output, now: Time) -> String {
 
 /// A page of the log.
 pub(crate) fn page(output: &Output, form: Form, now: Time) -> String {
-    let mut shown = rows(&output.events, form, now);
+    let mut shown = rows(&output.events, &output.names, form, now);
     if let Some(cursor) = output.next_cursor {
         shown.push_str(&format!("{DIM}… more: punch log --after {cursor}{DIM:#}\n"));
     }
@@ -47,11 +49,17 @@ fn happened(kind: &str) -> String {
     words.to_owned()
 }
 
-pub(crate) fn rows(events: &[EventRow], form: Form, now: Time) -> String {
+/// Events, with what ids in them are called.
+pub(crate) fn rows(
+    events: &[EventRow],
+    known: &BTreeMap<String, String>,
+    form: Form,
+    now: Time,
+) -> String {
     if events.is_empty() {
         return "Nothing has happened in this project yet.\n".to_owned();
     }
-    let names = Names::of(events);
+    let names = Names::of(events, known);
     let told = events.iter().filter(|event| form.all || !NOISE.contains(&event.r#type.as_str()));
     let rows = told.map(|event| {
         let who = match &event.r#as {
@@ -60,7 +68,7 @@ pub(crate) fn rows(events: &[EventRow], form: Form, now: Time) -> String {
         };
         vec![
             event.seq.to_string(),
-            if form.absolute { event.at.to_string() } else { relative(event.at, now) },
+            if form.absolute { to_the_second(event.at) } else { relative(event.at, now) },
             who,
             happened(&event.r#type),
             line(&names.about(event)),

@@ -200,13 +200,16 @@ fn settled(gate: &GateView) -> String {
 
 /// The answer to the asker.
 pub(super) fn asked(output: &AskedView) -> String {
-    let (id, state) = (short(&output.gate_id), output.state.name());
-    match (output.state, &output.response) {
-        (GateState::Open, _) => format!("Waiting for the operator's answer ({id})\n"),
-        (_, None | Some(Value::Null)) => format!("The operator has answered: {state}\n"),
-        (_, Some(response)) => {
-            format!("The operator has answered: {state}: {}\n", words(response))
-        }
+    let id = short(&output.gate_id);
+    let said = match &output.response {
+        None | Some(Value::Null) => String::new(),
+        Some(response) => format!(": {}", words(response)),
+    };
+    match output.state {
+        GateState::Open => format!("Waiting for the operator's answer ({id})\n"),
+        GateState::Resumed if said.is_empty() => "The operator has answered: go on\n".to_owned(),
+        GateState::Resumed => format!("The operator has answered{said}\n"),
+        state => format!("The operator has answered: {}{said}\n", state.name()),
     }
 }
 

@@ -13,20 +13,21 @@ use super::columns::{aligned, cut, hanging};
 use super::times::{elapsed, relative};
 use super::{issues, short, short_among};
 use crate::output::{BOLD, DIM, line, width};
+use crate::settings;
 
 pub(super) fn render(output: &Output, now: Time) -> String {
     let mut shown = heading(output, now);
     section(&mut shown, "Waiting for you", &waiting(output, now));
     section(&mut shown, "Running", &running(&output.running, now));
     section(&mut shown, "Not governed", &ungoverned(&output.ungoverned, now));
-    section(&mut shown, "Open issues", &open_issues(&output.issues, output.more_issues));
+    section(&mut shown, "Open issues", &open_issues(&output.issues, output.more_issues, now));
     section(&mut shown, "Plans", &plans(&output.plans));
     section(&mut shown, "Missions", &missions(&output.missions, now));
     section(&mut shown, "Failed", &failed(&output.failed, now));
     if is_quiet(output) {
         shown.push_str("\nNothing is open here.\n");
     }
-    shown.push_str(&next(output));
+    shown.push_str(&next(output, now));
     shown
 }
 
@@ -147,11 +148,21 @@ fn ungoverned(rows: &[UngovernedRow], now: Time) -> String {
     rows.iter().map(one).collect()
 }
 
-fn open_issues(issues: &[IssueView], more: bool) -> String {
+fn open_issues(issues: &[IssueView], more: bool, now: Time) -> String {
     let rows = issues.iter().map(|issue| {
-        let progress = issues::progress(issue);
+        let progress = Some(issues::progress(issue)).filter(|progress| !progress.is_empty());
+        let deferred = issues::deferral(issue, now);
+        let facts: Vec<String> = progress.into_iter().chain(deferred).collect();
+        let room = width().saturating_sub(format!("  #{}  ", issue.number).len());
         let title = line(&issue.title);
-        let said = if progress.is_empty() { title } else { format!("{title}  ({progress})") };
+        let said = match facts.join(", ") {
+            facts if facts.is_empty() => title,
+            // The facts are shown, whatever the title.
+            facts => {
+                let room = room.saturating_sub(unicode_width::UnicodeWidthStr::width(&*facts) + 4);
+                format!("{}  ({facts})", cut(&title, room.max(8)))
+            }
+        };
         vec![format!("  #{}", issue.number), said]
     });
     let mut shown = aligned(rows.collect(), width());
@@ -200,18 +211,28 @@ fn failed(rows: &[FailedRow], now: Time) -> String {
     shown
 }
 
+/// Has the agent that `punch run` starts a model here?
+fn can_run() -> bool {
+    let agents = settings::read().map(|settings| settings.config.agents);
+    agents.is_ok_and(|agents| agents.get("primary").is_some_and(|agent| agent.model.is_some()))
+}
+
 /// Three commands worth knowing now.
-fn next(output: &Output) -> String {
+fn next(output: &Output, now: Time) -> String {
     let mut commands: Vec<String> = Vec::new();
     if !output.waiting.is_empty() || !output.reviews.is_empty() {
         commands.push("punch inbox".to_owned());
     }
-    if let Some(issue) = output.issues.first() {
+    if let Some(issue) = output.issues.iter().find(|issue| !issues::is_deferred(issue, now)) {
         commands.push(format!("punch issue show {}", issue.number));
-        commands.push(format!("punch run \"Go on\" --issue {} --until-done", issue.number));
+        if can_run() {
+            commands.push(format!("punch run \"Go on\" --issue {} --until-done", issue.number));
+        }
     }
-    if !output.plans.is_empty() {
-        commands.push("punch plan tree".to_owned());
+    match output.plans.len() {
+        0 => {}
+        1 => commands.push("punch plan tree".to_owned()),
+        _ => commands.push("punch plan list".to_owned()),
     }
     if !output.missions.is_empty() {
         commands.push("punch mission status".to_owned());

@@ -5,17 +5,23 @@ use punchlist_ops::operations::issue_show::{LinkView, Output, SignOffView, Updat
 use punchlist_ops::operations::{issue, issue_list};
 use punchlist_ops::views::{IssueRef, IssueView};
 
-use super::checklist::of_issue;
-use super::columns::{aligned, hanging, wrapped};
+use super::checklist::{Ids, of_issue};
+use super::columns::{aligned, cut, hanging, wrapped};
 use super::gates::words;
+use super::times::day_or_time;
 use super::{ago, sessions};
+use unicode_width::UnicodeWidthStr;
+
 use crate::output::{BOLD, CYAN, DIM, GREEN, YELLOW, clean, line, width};
 
 pub(super) fn moved(issue: &IssueView, warning: Option<&str>) -> String {
     let (number, title, status) = (issue.number, line(&issue.title), issue.status);
-    let mut shown = format!("Issue #{number} is {CYAN}{status}{CYAN:#} now: {title}\n");
+    let lead = format!("Issue #{number} is {status} now: ");
+    let colored = format!("Issue #{number} is {CYAN}{status}{CYAN:#} now: ");
+    let mut shown = hanging(&lead, &colored, &title, width());
     if let Some(warning) = warning {
-        shown.push_str(&format!("{YELLOW}{}{YELLOW:#}\n", line(warning)));
+        let warning = hanging("", "", &line(warning), width());
+        shown.push_str(&format!("{YELLOW}{}{YELLOW:#}\n", warning.trim_end()));
     }
     shown
 }
@@ -23,18 +29,20 @@ pub(super) fn moved(issue: &IssueView, warning: Option<&str>) -> String {
 /// What a word says was done to an issue.
 pub(super) fn done(verb: &str, issue: &IssueView) -> String {
     let (number, title) = (issue.number, line(&issue.title));
-    format!("{GREEN}{verb}{GREEN:#} issue #{number}: {title}\n")
+    let lead = format!("{verb} issue #{number}: ");
+    hanging(&lead, &format!("{GREEN}{verb}{GREEN:#} issue #{number}: "), &title, width())
 }
 
 pub(super) fn deferred(issue: &IssueView, now: Time) -> String {
     let (number, title) = (issue.number, line(&issue.title));
-    match issue.defer_until {
+    let said = match issue.defer_until {
         Some(until) => {
-            let back = ago(until, now);
-            format!("Issue #{number} is deferred until {until} ({back}): {title}\n")
+            format!("is deferred until {} ({})", day_or_time(until), ago(until, now))
         }
-        None => format!("Issue #{number} is no longer deferred: {title}\n"),
-    }
+        None => "is no longer deferred".to_owned(),
+    };
+    let lead = format!("Issue #{number} ");
+    hanging(&lead, &lead, &format!("{said}: {title}"), width())
 }
 
 pub(super) fn listed(output: &issue_list::Output, now: Time) -> String {
@@ -45,32 +53,72 @@ fn table(issues: &[IssueView], next: Option<i64>, now: Time) -> String {
     if issues.is_empty() {
         return "No issues to show. `punch issue new TITLE` files one.\n".to_owned();
     }
-    let rows = issues.iter().map(|issue| row(issue, now));
-    aligned(rows.collect(), width()) + &super::more(next.as_ref())
+    lines(issues, now) + &super::more(next.as_ref())
 }
 
-/// Number, status, age, how far it is, then the title with what people say about it.
+/// Number, status, age, how far it is, then the title.
 fn row(issue: &IssueView, now: Time) -> Vec<String> {
-    let mut said = line(&issue.title);
-    if let Some(priority) = issue.priority {
-        said.push_str(&format!("  {}", priority.name()));
-    }
-    if let Some(assignee) = &issue.assignee {
-        said.push_str(&format!("  @{}", line(assignee)));
-    }
-    for label in &issue.labels {
-        said.push_str(&format!("  [{}]", line(label)));
-    }
-    if let Some(until) = issue.defer_until.filter(|until| *until > now) {
-        said.push_str(&format!("  deferred until {until}"));
-    }
     vec![
         format!("#{}", issue.number),
         issue.status.name().replace('_', " "),
         ago(issue.updated_at, now),
         progress(issue),
-        said,
+        line(&issue.title),
     ]
+}
+
+/// What people say about an issue besides its title.
+fn facts(issue: &IssueView, now: Time) -> Vec<String> {
+    let mut facts: Vec<String> = Vec::new();
+    facts.extend(issue.priority.map(|priority| priority.name().to_owned()));
+    facts.extend(issue.assignee.as_ref().map(|assignee| format!("@{}", line(assignee))));
+    facts.extend(issue.labels.iter().map(|label| format!("[{}]", line(label))));
+    facts.extend(deferral(issue, now));
+    facts
+}
+
+/// Is it to be left alone for now?
+pub(super) fn is_deferred(issue: &IssueView, now: Time) -> bool {
+    issue.defer_until.is_some_and(|until| until > now)
+}
+
+/// Until when an issue is deferred, if it is.
+pub(super) fn deferral(issue: &IssueView, now: Time) -> Option<String> {
+    let until = issue.defer_until.filter(|_| is_deferred(issue, now))?;
+    Some(format!("deferred until {}", day_or_time(until)))
+}
+
+/// Issues in lines. Facts that do not fit behind the title are below it, never cut off.
+fn lines(issues: &[IssueView], now: Time) -> String {
+    let titles = aligned(issues.iter().map(|issue| row(issue, now)).collect(), usize::MAX);
+    let indent = titles
+        .lines()
+        .zip(issues)
+        .map(|(shown, issue)| shown.width().saturating_sub(line(&issue.title).trim_end().width()));
+    let indent = indent.max().unwrap_or(0);
+    let mut shown = String::new();
+    let lead = " ".repeat(indent.min(width() / 2));
+    for (row, issue) in titles.lines().zip(issues) {
+        let facts = facts(issue, now);
+        let on_one = format!("{row}  {}", facts.join("  "));
+        if facts.is_empty() || on_one.width() <= width() {
+            shown.push_str(&format!("{}\n", cut(on_one.trim_end(), width())));
+            continue;
+        }
+        shown.push_str(&format!("{}\n", cut(row, width())));
+        let mut below = String::new();
+        for fact in facts {
+            // A fact is not broken over lines where others before it fit.
+            if !below.is_empty() && lead.len() + below.width() + fact.width() + 2 > width() {
+                shown.push_str(&format!("{lead}{below}\n"));
+                below.clear();
+            }
+            let gap = if below.is_empty() { "" } else { "  " };
+            below.push_str(&format!("{gap}{fact}"));
+        }
+        shown.push_str(&hanging(&lead, &lead, &below, width()));
+    }
+    shown
 }
 
 /// `2 of 5 met, 1 claimed`, or how many steps are closed; nothing where there is no checklist.
@@ -88,9 +136,10 @@ pub(super) fn progress(issue: &IssueView) -> String {
 /// What could be started now.
 pub(super) fn ready(issues: &[IssueView], now: Time) -> String {
     if issues.is_empty() {
-        return "Nothing is ready: every open issue is blocked, deferred or assigned.\n".to_owned();
+        let none = "Nothing is ready: every open issue is blocked, deferred or assigned.";
+        return hanging("", "", none, width());
     }
-    aligned(issues.iter().map(|issue| row(issue, now)).collect(), width())
+    lines(issues, now)
 }
 
 /// The answer of the tool `issue`: any of the others.
@@ -112,7 +161,7 @@ pub(super) fn tool(output: &issue::Output, now: Time) -> String {
 pub(super) fn shown(output: &Output, now: Time) -> String {
     let mut page = head(&output.issue, &output.progress, now);
     page.push_str(&body(&output.issue.body));
-    let items = of_issue(&output.criteria, &output.steps, now);
+    let items = of_issue(&output.criteria, &output.steps, Ids::Shown, now);
     if !items.is_empty() {
         page.push_str(&format!("\n{items}"));
     }
@@ -156,7 +205,7 @@ fn head(issue: &IssueView, progress: &str, now: Time) -> String {
         facts.push_str(&format!(", assigned to {to}"));
     }
     if let Some(until) = issue.defer_until {
-        facts.push_str(&format!(", deferred until {until}"));
+        facts.push_str(&format!(", deferred until {}", day_or_time(until)));
     }
     if let Some(priority) = issue.priority {
         facts.push_str(&format!(", {} priority", priority.name()));

@@ -9,6 +9,7 @@ use punchlist_ops::views::{AgentView, PlanArchived, PlanView, TaskView};
 
 use super::columns::{aligned, hanging};
 use super::marks::Mark;
+use super::times::day_or_time;
 use super::{ago, did};
 use crate::output::{self, BOLD, DIM, clean};
 
@@ -162,7 +163,7 @@ fn note(task: &TaskView) -> String {
         state.push_str(&format!(": {}", output::line(hold)));
     }
     if let Some(until) = task.defer_until {
-        state.push_str(&format!(", deferred until {until}"));
+        state.push_str(&format!(", deferred until {}", day_or_time(until)));
     }
     if !task.waits_for.is_empty() {
         state.push_str(&format!(", waits for {}", task.waits_for.join(", ")));
@@ -234,7 +235,7 @@ pub(super) fn agent(agent: &AgentView, now: Time) -> String {
     let note = agent.note.as_deref().map(|note| format!(": {}", output::line(note)));
     let heard = ago(agent.heartbeat_at, now);
     let note = note.unwrap_or_default();
-    format!("{path}  {BOLD}{status}{BOLD:#}{note}  {DIM}heard of {heard}{DIM:#}\n")
+    format!("{path}  {BOLD}{status}{BOLD:#}{note}  {DIM}seen {heard}{DIM:#}\n")
 }
 
 /// Several of them.

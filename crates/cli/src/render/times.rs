@@ -18,6 +18,21 @@ pub(crate) fn relative(at: Time, now: Time) -> String {
     }
 }
 
+/// A time of the log, without the fraction of its second.
+pub(crate) fn to_the_second(at: Time) -> String {
+    let at = at.to_string();
+    match at.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => at,
+    }
+}
+
+/// A time that people chose: only the date, if it is the start of that day.
+pub(crate) fn day_or_time(at: Time) -> String {
+    let at = to_the_second(at);
+    at.strip_suffix("T00:00:00Z").map(str::to_owned).unwrap_or(at)
+}
+
 /// How long something has lasted: "3 min".
 pub(crate) fn elapsed(since: Time, now: Time) -> String {
     span(((now.micros() - since.micros()) / 1_000_000).max(0))
@@ -38,6 +53,16 @@ fn span(seconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_to_the_second_have_no_fraction() {
+        let at = |text: &str| to_the_second(Time::parse(text).unwrap());
+        assert_eq!(at("2026-11-15T12:00:00.123456Z"), "2026-11-15T12:00:00Z");
+        assert_eq!(at("2026-11-15T12:00:00Z"), "2026-11-15T12:00:00Z");
+        let chosen = |text: &str| day_or_time(Time::parse(text).unwrap());
+        assert_eq!(chosen("2026-11-15T00:00:00Z"), "2026-11-15");
+        assert_eq!(chosen("2026-11-15T12:00:00Z"), "2026-11-15T12:00:00Z");
+    }
 
     #[test]
     fn times_are_shown_as_people_say_them() {

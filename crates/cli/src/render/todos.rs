@@ -4,7 +4,7 @@ use punchlist_core::Time;
 use punchlist_ops::operations::todo_show;
 use punchlist_ops::views::{TakenTodo, TodoView};
 
-use super::times::relative;
+use super::times::{day_or_time, relative};
 use super::{did, short};
 use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
 
@@ -13,16 +13,22 @@ pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
     match &output.todo {
         None => "Nothing to take.\n".to_owned(),
         Some(todo) => {
-            let lease = held_until(output.epoch, output.lease_until, now);
+            let renew = format!("todo heartbeat {}", id(todo));
+            let lease = held_until(output.epoch, output.lease_until, &renew, now);
             did("Yours:", &format!("{}; {lease}", what(todo, now)))
         }
     }
 }
 
-/// Until when it is held; the number is what `--lease` takes.
-pub(super) fn held_until(number: Option<i64>, until: Option<Time>, now: Time) -> String {
+/// Until when it is held, and the command that renews the lease.
+pub(super) fn held_until(
+    number: Option<i64>,
+    until: Option<Time>,
+    renew: &str,
+    now: Time,
+) -> String {
     let (Some(number), Some(until)) = (number, until) else { return String::new() };
-    format!("the lease ends {} (renew it with --lease {number})", relative(until, now))
+    format!("the lease ends {} (renew it: punch {renew} {number})", relative(until, now))
 }
 
 /// One line about a change: what was done to which item, and what is true of it now.
@@ -36,9 +42,12 @@ fn what(todo: &TodoView, now: Time) -> String {
     let mut add = |fact: &str| text.push_str(&format!("; {}", line(fact)));
     if let Some(hold) = &todo.hold {
         add(&format!("{}: {}", hold.kind.name().replace('_', " "), hold.reason));
+        if let Some(until) = hold.until {
+            add(&format!("tried again {}", relative(until, now)));
+        }
     }
     if let Some(until) = todo.defer_until {
-        add(&format!("deferred until {until}, {}", relative(until, now)));
+        add(&format!("deferred until {}, {}", day_or_time(until), relative(until, now)));
     }
     if todo.claim.is_some() && !todo.status.is_settled() {
         add("waits for its reviewer");
@@ -99,7 +108,11 @@ pub(super) fn shown(output: &todo_show::Output, now: Time) -> String {
     }
     add("what", &todo.description);
     add("done when", &todo.completion_criteria);
-    add("on hold", todo.hold.as_ref().map_or("", |hold| &hold.reason));
+    let hold = todo.hold.as_ref().map(|hold| match hold.until {
+        Some(until) => format!("{} (tried again {})", hold.reason, relative(until, now)),
+        None => hold.reason.clone(),
+    });
+    add("on hold", &hold.unwrap_or_default());
     add("outcome", todo.outcome.as_deref().unwrap_or_default());
     for note in &output.notes {
         add("note", &format!("{} ({})", note.text, note.author));

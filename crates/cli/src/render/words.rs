@@ -91,7 +91,7 @@ words! {
     delegation_show::DelegationShow => |output, now| delegations::shown(&output.delegation, now),
     delegation_take::DelegationTake => delegations::taken,
     delegation_heartbeat::DelegationHeartbeat => {
-        |output, now| delegations::renewed(output.epoch, output.lease_until, now)
+        |output, now| delegations::renewed(output.lease_until, now)
     },
     delegation_report::DelegationReport => |output, _| delegations::changed(&output.delegation),
     delegation_cancel::DelegationCancel => |output, _| delegations::changed(&output.delegation),

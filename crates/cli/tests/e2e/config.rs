@@ -85,7 +85,7 @@ fn both_files_are_shown_merged() {
                    [prices.\"ollama:b\"]\ninput_per_mtok = 0\noutput_per_mtok = 0.5\n";
     let place = place(project, Some(user));
     let ran = show(&place, &["--json", "--origin"]).run();
-    assert!(ran.stderr.contains("lists `lintt`, which nobody offers, did you mean `lint`?"));
+    assert!(ran.stderr.contains("lists `lintt`, but there is no such tool, did you mean `lint`?"));
     let mut shown = ran.json();
     let files = shown["files"].take();
     let origins: Vec<&Value> = files.as_array().unwrap().iter().map(|f| &f["origin"]).collect();

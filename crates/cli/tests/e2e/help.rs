@@ -57,6 +57,26 @@ fn the_whole_help_matches_its_golden() {
     insta::assert_snapshot!("help", help);
 }
 
+/// Every command that takes arguments or options of its own shows how it is typed.
+#[test]
+fn every_command_with_arguments_has_an_example() {
+    let place = Place::sqlite();
+    let mut help = String::new();
+    walk(&place, &[], &mut help);
+    let pages = help.split("$ punch ").skip(1).filter(|page| !page.contains("Commands:"));
+    let takes = |page: &&str| {
+        let flags = page.lines().filter(|line| line.trim_start().starts_with('-'));
+        let own = flags.filter(|line| !line.contains("--help"));
+        page.contains("Arguments:") || own.count() > 0
+    };
+    let mut with_arguments = 0;
+    for page in pages.filter(takes).skip_while(|page| page.starts_with("--help")) {
+        with_arguments += 1;
+        assert!(page.contains("Example"), "no example: {page}");
+    }
+    assert!(with_arguments > 60, "{with_arguments}");
+}
+
 #[test]
 fn the_version_is_one_line() {
     let place = Place::sqlite();
@@ -130,7 +150,7 @@ fn quiet_prints_nothing_on_success_and_json_prints_everything() {
     // The overridden clock is a note, not part of the answer.
     let ran = place.call("list_todo", &json!({})).run();
     let note =
-        "note: the clock of this process stands at 2026-11-15T08:00:00.000000Z (PUNCHLIST_NOW)\n";
+        "note: the clock of this process is set to 2026-11-15T08:00:00.000000Z (PUNCHLIST_NOW)\n";
     assert_eq!(ran.stderr, note);
 }
 

@@ -175,7 +175,7 @@ fn an_issue_lives_over_mcp(backend: Backend) {
             "Criterion claimed by root:primary: A test covers it (test:login)",
             "Sign-off refused: Which test? Open again: `A test covers it`.",
             "Criterion claimed by root:primary: A test covers it (test:e2e::login, commit:0123abcd)",
-            "Closed against its criteria: 2 of 2 accepted.",
+            "Closed: 2 of 2 criteria accepted.",
         ]
     );
     assert_eq!(shown["sessions"].as_array().unwrap().len(), 2);

@@ -43,6 +43,7 @@ mod mission_life;
 mod mission_new;
 mod mission_status;
 mod moving;
+mod naming;
 mod outside_files;
 mod papercuts;
 mod party;

@@ -148,13 +148,13 @@ fn criteria_are_confirmed_and_dropped_by_a_part_of_their_text() {
     desk.agent(&["issue", "new", "Log in fails"]).words(criteria).said();
     let said = desk.operator(&["criterion", "ratify", "1", "works"]).said();
     assert_eq!(said, "Ratified; issue #1 Log in fails: 0 of 2 closed, 0 of 2 criteria met\n");
-    let page = desk.operator(&["todo", "show", "--issue", "1"]).said();
+    let page = desk.operator(&["todo", "show", "--issue", "1"]).said_without_ids();
     let proposed = "      proposed by an agent, not ratified\n";
     let items = format!("Criteria\n  [ ] It works\n  [ ] A test covers it\n{proposed}");
     assert!(page.contains(&items), "{page}");
     let said = desk.operator(&["criterion", "drop", "1", "TEST", "--reason", "no time"]).said();
     assert_eq!(said, "Dropped; issue #1 Log in fails: 1 of 2 closed, 0 of 1 criteria met\n");
-    let page = desk.operator(&["todo", "show", "--issue", "1"]).said();
+    let page = desk.operator(&["todo", "show", "--issue", "1"]).said_without_ids();
     assert!(page.contains("  [ ] It works\n  [-] A test covers it\n"), "{page}");
     let again = desk.refused(&["criterion", "ratify", "1", "works"], 1);
     assert_eq!(again.0, "already_ratified");
@@ -204,7 +204,7 @@ fn delegations_are_taken_reported_and_decided() {
     let decide = ["delegation", "decide", id, "modify", "--items", "Patch it", "--items", item];
     let decided = desk.operator(&decide).said();
     assert_eq!(decided, format!("Modified the proposal of delegation {short} (researcher)\n"));
-    let list = desk.operator(&["todo", "view", "--issue", "1"]).said();
+    let list = desk.operator(&["todo", "view", "--issue", "1"]).said_without_ids();
     assert!(list.starts_with("Steps\n  [/] Patch it\nFix\n  [ ] Test it\n"), "{list}");
     let shown = desk.operator(&["delegation", "show", id]).said();
     assert!(shown.starts_with("researcher  returned\n"), "{shown}");
@@ -235,7 +235,7 @@ fn invalid_commands_have_their_codes_and_change_nothing() {
         (vec!["issue", "link", "1", "cousin_of", "1"], 2, "bad_value", "`kind` cannot be"),
         (vec!["issue", "defer", "1", "soon"], 2, "bad_value", "`until`"),
         (vec!["criterion", "ratify", "1", "x"], 1, "no_such_text", "no task has the text `x`"),
-        (vec!["criterion", "ratify", "1"], 2, "usage", "<CONTENT>"),
+        (vec!["criterion", "ratify", "1"], 2, "usage", "<TEXT>"),
         (vec!["session", "promote"], 2, "usage", "<TITLE>"),
         (vec!["session", "begin"], 2, "usage", "begin"),
         (vec!["delegation", "show", id], 1, "unknown_delegation", id),

@@ -217,6 +217,20 @@ impl Punch {
         ran.stdout
     }
 
+    /// The same, without the short ids of items.
+    pub(crate) fn said_without_ids(&self) -> String {
+        let said = self.said();
+        let bare = |line: &str| match line.split_once("] ") {
+            Some((mark, rest)) if mark.trim_start().len() == 2 => {
+                let id = rest.split(' ').next().unwrap_or_default();
+                assert!(id.len() == 4 && !id.contains(char::is_lowercase), "no short id: {line}");
+                format!("{mark}] {}\n", &rest[5..])
+            }
+            _ => format!("{line}\n"),
+        };
+        said.lines().map(bare).collect()
+    }
+
     /// The given words, for the message of an assertion.
     pub(crate) fn shown(&self) -> String {
         let words: Vec<String> = self

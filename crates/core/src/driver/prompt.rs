@@ -137,7 +137,7 @@ fn line(todo: &Todo, next: bool, now: Time) -> String {
     } else if todo.claim.is_some() && !todo.status.is_settled() {
         text.push_str(" — waits for its reviewer");
     } else if todo.status.is_active() && todo.defer_until.is_some_and(|until| until > now) {
-        text.push_str(" — rests");
+        text.push_str(" — deferred");
     }
     if next {
         text.push_str(" <-- next");

@@ -99,7 +99,9 @@ pub fn line(snapshot: &Snapshot) -> String {
     if progress.total == 0 {
         return String::new();
     }
-    let mut parts = vec![format!("{} of {} closed", progress.closed, progress.total)];
+    // A claim is not closed before it is accepted; it is counted below.
+    let closed = progress.closed - progress.criteria_claimed;
+    let mut parts = vec![format!("{closed} of {} closed", progress.total)];
     if progress.held > 0 {
         parts.push(format!("{} held", progress.held));
     }

@@ -116,7 +116,16 @@ impl Decide for TransitionIssue {
 /// The ledger line about the criteria an issue was closed against (K-27).
 fn closing_line(checklist: &Snapshot) -> Option<String> {
     let (accepted, count) = accepted(checklist);
-    (count > 0).then(|| format!("Closed against its criteria: {accepted} of {count} accepted."))
+    let left = left_open(checklist).map(|left| format!("{left} ({accepted} of {count} are)."));
+    (count > 0).then(|| left.unwrap_or_else(|| format!("Closed: {}.", all(count))))
+}
+
+/// All criteria are accepted, in words.
+fn all(count: usize) -> String {
+    match count {
+        1 => "the criterion is accepted".to_owned(),
+        _ => format!("{count} of {count} criteria accepted"),
+    }
 }
 
 /// A remark about open criteria for the person who closes an issue; `None` if all are accepted.
@@ -393,6 +402,9 @@ mod tests {
         add(&mut checklist, TodoKind::Criterion, Status::Pending, None);
         let lines = notes(&checklist);
         assert_eq!(lines.len(), 1);
-        assert!(lines[0].contains("Closed against its criteria: 1 of 2 accepted."), "{lines:?}");
+        assert!(
+            lines[0].contains("Closed although 1 criterion is not accepted (1 of 2 are)."),
+            "{lines:?}"
+        );
     }
 }

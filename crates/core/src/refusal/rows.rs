@@ -3,7 +3,7 @@
 //! The message says what happened and what is true now, the hint what to do next. Texts that need
 //! more than a line are made in `words`. `ops::error` maps a class to an exit code and a status.
 
-use super::words::{self, cut, names, quoted, short, there_are};
+use super::words::{self, cut, end, names, quoted, short, there_are};
 use super::{Class, Misplaced, Refusal, Row};
 use crate::plan::TodoLineFault;
 use crate::plan::fault::in_a_circle;
@@ -42,7 +42,7 @@ rows! {
             Some(ListKind::Turn) => {
                 "call list_todo for the ids of this turn; other turns are out of reach"
             }
-            _ => "list the items to see their ids",
+            _ => "issue_show shows the items of an issue, plan_tree those of a plan",
         },
     ),
     Self::AlreadySettled { title, status, settled_at, .. } => Conflict(
@@ -83,8 +83,8 @@ rows! {
     ),
     Self::MayNotAnswer { role } => Forbidden(
         "not_permitted",
-        format!("the role {role} may not answer a gate"),
-        "gates are answered by the operator: wait",
+        format!("the role {role} may not answer a question"),
+        "wait: the operator answers questions",
     ),
     Self::MayNotDelegate { role } => Forbidden(
         "not_permitted",
@@ -147,7 +147,7 @@ rows! {
     Self::OutcomeRequired => Malformed(
         "outcome_required",
         "an outcome is required",
-        "say in `outcome` what was done, or why it was cancelled",
+        "say what was done, or why it was cancelled",
     ),
     Self::ReasonRequired { action } => Malformed(
         "reason_required",
@@ -191,7 +191,7 @@ rows! {
     ),
     Self::BadParent { todo_id } => Conflict(
         "bad_parent",
-        format!("{todo_id} cannot be the parent here"),
+        format!("{} cannot be the parent here", end(todo_id)),
         "choose another parent in the same list",
     ),
     Self::BadPlace { title, why } => Conflict(
@@ -249,13 +249,16 @@ rows! {
     ),
     Self::StaleRun { run, epoch, current } => Conflict(
         "stale_epoch",
-        format!("run {run} is at epoch {current}, not {epoch}: another process has it"),
-        "stop: somebody else executes it now",
+        format!(
+            "run {} has lease {current}, not {epoch}: another process executes it",
+            end(run)
+        ),
+        "stop: another process executes it now",
     ),
     Self::StaleDelegation { epoch, current, holder, .. } => Conflict(
         "stale_epoch",
         format!(
-            "epoch {epoch} is not the current lease (it is at {current}, held by {})",
+            "lease {epoch} is not the current one (the newest is {current}, held by {})",
             holder.as_deref().unwrap_or("nobody")
         ),
         "stop: somebody else works on it now",
@@ -307,7 +310,7 @@ rows! {
     Self::UnknownIssue { number } => Unknown(
         "unknown_issue",
         format!("there is no issue #{number} here"),
-        "list the issues to see their numbers",
+        "issue_list shows the issues",
     ),
     Self::LookAlike { number, title, status } => Conflict(
         "look_alike",
@@ -379,7 +382,8 @@ rows! {
     Self::HostedRun { run, model } => Conflict(
         "hosted_run",
         format!(
-            "run {run} is executed by {}, not by punch",
+            "run {} is executed by {}, not by punch",
+            end(run),
             model.split_once(':').map_or(model.as_str(), |(_, host)| host)
         ),
         "go on with the session in that host",
@@ -396,12 +400,12 @@ rows! {
     ),
     Self::SessionEnded { session, at } => Conflict(
         "session_ended",
-        format!("session {session} ended at {at}"),
+        format!("session {} ended at {at}", end(session)),
         "start a new session",
     ),
     Self::IssueHeld { number, session, title, take_over } => Conflict(
         "issue_held",
-        format!("issue #{number} is bound to session {session} (`{title}`)"),
+        format!("issue #{number} is bound to session {} (`{title}`)", end(session)),
         if *take_over {
             "end that session, or take the issue over with `takeOver`"
         } else {
@@ -420,12 +424,12 @@ rows! {
     ),
     Self::UnknownRun { run } => Unknown(
         "unknown_run",
-        format!("there is no run {run} in this project"),
-        "`punch log` shows runs as they begin",
+        format!("there is no run `{}` in this project", short(run)),
+        "run_list shows the runs",
     ),
     Self::RunOver { run, reason } => Conflict(
         "run_over",
-        format!("run {run} has ended: {}", reason.words()),
+        format!("run {} has ended: {}", end(run), reason.words()),
         "say something in its chat, or begin another run",
     ),
     Self::NoModel { agent } => Conflict(
@@ -491,22 +495,23 @@ rows! {
     ),
     Self::UnknownGate { gate } => Unknown(
         "unknown_gate",
-        format!("there is no gate `{}` in this project", short(gate)),
-        "gate_list shows the gates",
+        format!("there is no question `{}` in this project", short(gate)),
+        "gate_list shows the questions that wait",
     ),
     Self::AlreadyAnswered { gate, state, by, at, .. } => Conflict(
         "already_answered",
         match (by, at) {
             (Some(by), Some(at)) => {
-                format!("gate {gate} is {} already, by {by} at {at}", state.name())
+                let (id, state) = (end(gate), words::answered(*state));
+                format!("question {id} was {state} by {by} at {at}")
             }
-            _ => format!("gate {gate} is {} already", state.name()),
+            _ => format!("question {} was {} already", end(gate), words::answered(*state)),
         },
         "only the first answer counts; ask again if it is wrong",
     ),
     Self::NoPermission { gate } => Conflict(
         "no_permission",
-        format!("gate {gate} gives no standing permission"),
+        format!("the answer to {} gives no standing permission", end(gate)),
         "permission_list shows what is permitted",
     ),
     Self::BadForm { fault } => Malformed(
@@ -531,17 +536,17 @@ rows! {
     ),
     Self::DelegationOver { delegation, state } => Conflict(
         "delegation_over",
-        format!("delegation {delegation} is {} already", state.name()),
+        format!("delegation {} is {} already", end(delegation), state.name()),
         "delegate the work again",
     ),
     Self::NoProposal { delegation } => Conflict(
         "no_proposal",
-        format!("delegation {delegation} has no proposal"),
+        format!("delegation {} has no proposal", end(delegation)),
         "delegation_show shows what came back",
     ),
     Self::ProposalSettled { delegation, .. } => Conflict(
         "proposal_settled",
-        format!("the proposal of delegation {delegation} was already decided"),
+        format!("the proposal of delegation {} was already decided", end(delegation)),
         "there is nothing left to decide",
     ),
     Self::ItemsRequired => Malformed(
@@ -663,7 +668,7 @@ rows! {
     ),
     Self::OtherMission { todo_id, mission } => Conflict(
         "other_mission",
-        format!("todo {todo_id} belongs to mission `{mission}`"),
+        format!("todo {} belongs to mission `{mission}`", end(todo_id)),
         format!("name mission `{mission}`"),
     ),
     Self::MissionArchived { slug } => Conflict(

@@ -15,6 +15,20 @@ pub(super) fn short(text: &str) -> String {
     }
 }
 
+/// The short form of an id, which people can read and type.
+pub(super) fn end(id: &impl Display) -> String {
+    crate::naming::short(&id.to_string()).to_owned()
+}
+
+/// How a question was answered.
+pub(super) const fn answered(state: GateState) -> &'static str {
+    match state {
+        GateState::Refused => "refused",
+        GateState::Superseded => "asked again",
+        GateState::Resumed | GateState::Open => "answered",
+    }
+}
+
 /// The caller's id, cut.
 pub(super) fn cut(id: &str) -> String {
     id.chars().take(60).collect()

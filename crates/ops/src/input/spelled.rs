@@ -65,8 +65,8 @@ macro_rules! spelled {
 
 spelled! {
     /// A time.
-    When(Time), Time::parse, "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z",
-        { "type": "string", "minLength": 1, "format": "date-time" };
+    When(Time), time_or_day, "a date, e.g. 2030-01-31, or a time, e.g. 2030-01-31T09:00:00Z",
+        { "type": "string", "minLength": 1 };
     /// A length of time.
     Lasting(Span), Span::parse, Span::SPELLING,
         { "type": "string", "minLength": 1, "pattern": Span::PATTERN };
@@ -116,6 +116,12 @@ impl JsonSchema for Words {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         Title::json_schema(generator)
     }
+}
+
+/// A time, or a date: the start of that day in UTC.
+fn time_or_day(text: &str) -> Option<Time> {
+    let midnight = || Time::parse(&format!("{text}T00:00:00Z"));
+    Time::parse(text).or_else(midnight)
 }
 
 /// A point in the past, absolute or relative to now.

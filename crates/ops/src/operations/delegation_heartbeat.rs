@@ -23,7 +23,7 @@ pub struct Input {
     pub epoch: i64,
     #[serde(default, deserialize_with = "range::<0, LEASE_S_MAX, _>")]
     #[schemars(
-        description = format!("Seconds from now; absent: {LEASE_S}, at most a day; 0: release it."),
+        description = format!("How long from now, in seconds; absent: {LEASE_S}, at most a day; 0: release it."),
         range(min = 0, max = LEASE_S_MAX)
     )]
     pub lease_s: Option<i64>,

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use punchlist_core::authority::{Action, Subject, may_any};
-use punchlist_core::{Event, IssueId, ProjectId, RunId, SessionId, Time, TodoId};
+use punchlist_core::{
+    ConversationId, DelegationId, Event, GateId, IssueId, MetricId, ProjectId, RunId, SessionId,
+    Time, TodoId,
+};
 use punchlist_store::Recorded;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -28,7 +31,7 @@ pub struct Input {
     /// Only events before this number, the newest of them.
     #[serde(default)]
     pub before: Option<i64>,
-    /// Say also what the items, issues, sessions and runs of the events are called.
+    /// Also return the names of the items, issues, sessions and runs of the events.
     #[serde(default)]
     pub names: Option<bool>,
     /// Page size; default is 50, the maximum is 1,000.
@@ -232,18 +235,36 @@ fn names(
 }
 
 /// The fields that hold an id which has a name.
-const NAMED: [&str; 4] = ["todoId", "issueId", "sessionId", "runId"];
+const NAMED: [&str; 8] = [
+    "todoId",
+    "issueId",
+    "sessionId",
+    "runId",
+    "gateId",
+    "delegationId",
+    "conversationId",
+    "metricId",
+];
+
+/// The fields that hold several ids, each with the field of one of them.
+const NAMED_LISTS: [(&str, &str); 2] =
+    [("\"after\":[\"", "todoId"), ("\"metricIds\":[\"", "metricId")];
 
 /// The ids in an event's data, each with its field. The JSON is searched and not parsed, which is
 /// exact: inside of a string every quotation mark has a backslash before it.
 fn ids(data: &str) -> impl Iterator<Item = (&'static str, &str)> {
-    data.match_indices("Id\":\"").filter_map(|(at, found)| {
+    let listed = NAMED_LISTS.iter().flat_map(move |(start, field)| {
+        let list = data.split_once(start).and_then(|(_, rest)| rest.split_once("\"]"));
+        list.into_iter().flat_map(|(ids, _)| ids.split("\",\"")).map(|id| (*field, id))
+    });
+    let alone = data.match_indices("Id\":\"").filter_map(|(at, found)| {
         let (before, after) = (&data[..at + 2], &data[at + found.len()..]);
         let is_field =
             |field: &&&str| before.strip_suffix(**field).is_some_and(|rest| rest.ends_with('"'));
         let field = NAMED.iter().find(is_field)?;
         Some((*field, after.split('"').next()?))
-    })
+    });
+    alone.chain(listed)
 }
 
 fn name_of(
@@ -262,6 +283,22 @@ fn name_of(
         },
         "sessionId" => match SessionId::parse(id) {
             Some(id) => call.tx().session_by_id(id)?.map(|session| session.title),
+            None => None,
+        },
+        "gateId" => match GateId::parse(id) {
+            Some(id) => call.tx().gate(project, id, Lock::No)?.map(|gate| gate.text),
+            None => None,
+        },
+        "delegationId" => match DelegationId::parse(id) {
+            Some(id) => call.tx().delegation(project, id, Lock::No)?.map(|(handed, _)| handed.kind),
+            None => None,
+        },
+        "conversationId" => match ConversationId::parse(id) {
+            Some(id) => call.tx().conversation(project, id)?.map(|chat| chat.title),
+            None => None,
+        },
+        "metricId" => match MetricId::parse(id) {
+            Some(id) => call.tx().metric_to_collect(id)?.map(|(_, metric)| metric.slug),
             None => None,
         },
         _ => match RunId::parse(id) {
@@ -284,6 +321,9 @@ mod tests {
         let mut found: Vec<_> = ids(&data.to_string()).map(|(f, id)| format!("{f} {id}")).collect();
         found.sort_unstable();
         assert_eq!(found, ["runId G", "sessionId B", "todoId A"]);
+        let chained = serde_json::json!({ "todoId": "A", "after": ["B", "C"] }).to_string();
+        let found: Vec<_> = ids(&chained).collect();
+        assert_eq!(found, [("todoId", "A"), ("todoId", "B"), ("todoId", "C")]);
         assert_eq!(ids(r#"{"todoId":"#).count(), 0);
     }
 }

@@ -24,10 +24,10 @@ pub struct Input {
     /// Only gates in this state; absent: all.
     #[serde(default)]
     pub state: Option<GateState>,
-    /// Only gates of this kind.
+    /// Only questions of this kind.
     #[serde(default)]
     pub kind: Option<GateKind>,
-    /// Only gates of this session.
+    /// Only questions of this session.
     #[serde(default)]
     pub session: Maybe<Title>,
     /// Only gates about this issue.
@@ -36,7 +36,7 @@ pub struct Input {
     /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// nextCursor of the previous page.
+    /// Where the previous page ended, as its answer says.
     #[serde(default)]
     pub cursor: Cursor<GateId>,
 }

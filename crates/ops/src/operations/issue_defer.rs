@@ -19,7 +19,7 @@ use crate::views::OneIssue;
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// Until when (RFC 3339); absent or null: no longer deferred.
+    /// Until when: a date (the start of that day in UTC) or a time; absent: no longer deferred.
     #[serde(default)]
     pub until: Maybe<When>,
 }
@@ -36,7 +36,7 @@ impl Define for IssueDefer {
         positional: &["number", "until"],
         ..Surfaces::CALL
     };
-    const EXAMPLE: &'static str = r#"{"number":1,"until":"2030-01-01T00:00:00Z"}"#;
+    const EXAMPLE: &'static str = r#"{"number":1,"until":"2030-01-31"}"#;
 
     type Input = Input;
     type Output = OneIssue;

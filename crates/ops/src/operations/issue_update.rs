@@ -27,7 +27,7 @@ pub struct Input {
     /// A new body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Body>,
-    /// All its labels, in the place of those there are.
+    /// All its labels; they replace the present ones.
     #[serde(
         default,
         deserialize_with = "up_to::<LABELS_MAX, _, _>",
@@ -42,7 +42,7 @@ pub struct Input {
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Title>")]
     pub assignee: Option<Option<Title>>,
-    /// The issue's revision you looked at: if it has changed since, nothing is.
+    /// Change nothing if the issue has another revision than this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_revision: Option<i64>,
 }

@@ -25,7 +25,7 @@ pub struct Input {
     /// Number of readings; default 50, at most 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// nextCursor of the previous page.
+    /// Where the previous page ended, as its answer says.
     #[serde(default)]
     pub cursor: Cursor<i64>,
 }

@@ -25,7 +25,7 @@ pub struct Input {
     pub metric: Title,
     /// The value: a number, true or false, or a text such as 12.5% or 1m12s.
     pub value: Value,
-    /// When it was read, in RFC 3339; absent: now.
+    /// When it was read: a date or a time; absent: now.
     #[serde(default)]
     pub at: Maybe<When>,
 }

@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Its id, as permission_list shows it.
+    /// Its id, as the list of permissions shows it.
     pub id: String,
 }
 

@@ -13,7 +13,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 /// How many plans are shown.
 const PLANS_MAX: i64 = 200;
 
-/// List the plans of this project, with how far each is.
+/// List the plans of this project with their progress.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -18,7 +18,7 @@ use crate::input::Lasting;
 pub struct Input {
     /// The minimum age, e.g. 12h or 7d.
     pub archived_older_than: Lasting,
-    /// Must be true; otherwise nothing is deleted, and the error says what would be.
+    /// Really delete them; without it nothing is deleted, and the error says what would be.
     #[serde(default)]
     pub confirm: Option<bool>,
 }

@@ -29,7 +29,7 @@ pub struct Input {
     /// Absent: tasks.
     #[serde(default)]
     pub form: Option<Form>,
-    /// Most characters; absent: no limit.
+    /// At most this many characters; absent: no limit.
     #[serde(default, deserialize_with = "range::<50, 1_000_000, _>")]
     #[schemars(range(min = 50, max = 1_000_000))]
     pub budget: Option<i64>,

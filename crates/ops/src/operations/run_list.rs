@@ -25,10 +25,10 @@ pub struct Input {
     /// Only of this session.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// How many at most, from 1; absent: 50, more than 1,000 is cut to 1,000.
+    /// How many at most; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// The nextCursor of the previous page.
+    /// Where the previous page ended, as its answer says.
     #[serde(default)]
     pub cursor: Cursor<RunId>,
 }

@@ -19,15 +19,15 @@ use crate::input::{Maybe, range};
 /// How many open gates are listed. A session rarely waits for more than a few.
 const GATES_MAX: i64 = 20;
 
-/// Show what an agent should know at the start, after a pause or after compaction: items, holds,
-/// gates.
+/// Show what an agent should know at the start, after a pause or after compaction: items, holds and
+/// open questions.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its id, or its host's id; absent: the caller's session, or --issue.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// Most characters; absent: 1,500.
+    /// At most this many characters; absent: 1,500.
     #[serde(default, deserialize_with = "range::<100, 100_000, _>")]
     #[schemars(range(min = 100, max = 100_000))]
     pub budget: Option<i64>,

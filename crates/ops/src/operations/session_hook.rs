@@ -52,7 +52,7 @@ pub struct Input {
     /// A tool that changes something succeeded since the last stop.
     #[serde(default)]
     pub changed: Option<bool>,
-    /// What the model's service said, of a stop failure.
+    /// For a stop failure: the error of the model's service.
     #[serde(default)]
     pub error: Maybe<Title>,
     /// The version of the host.

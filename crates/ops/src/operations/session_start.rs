@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Start a session. If externalId is known, that session is returned.
+/// Start a session, or return the one that already has the host's id.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -24,7 +24,7 @@ pub struct Input {
     /// The host it runs in, e.g. claude.
     #[serde(default)]
     pub host: Maybe<Title>,
-    /// The host's id for it.
+    /// The host's own id of the session.
     #[serde(default)]
     pub external_id: Maybe<Title>,
 }

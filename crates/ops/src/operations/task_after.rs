@@ -19,7 +19,7 @@ use crate::views::PlanView;
 pub struct Input {
     /// Its id, or its number.
     pub task_id: Reference,
-    /// The tasks that must be settled first, by id or number; absent or empty: it waits for nothing.
+    /// The tasks that must be settled first, by id or number; none: it waits for nothing.
     #[serde(default, deserialize_with = "count::<0, 100, _, _>")]
     #[schemars(length(max = 100))]
     pub after: Vec<Reference>,

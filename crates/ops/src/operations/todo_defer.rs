@@ -18,7 +18,7 @@ use crate::views::OneTodo;
 pub struct Input {
     /// Its id, or its number if it has one.
     pub todo_id: Reference,
-    /// Until when (RFC 3339); absent or null: no longer deferred.
+    /// Until when: a date (the start of that day in UTC) or a time; absent: no longer deferred.
     #[serde(default)]
     pub until: Maybe<When>,
 }
@@ -32,7 +32,7 @@ impl Define for TodoDefer {
     const EFFECT: Effect = Effect::Write;
     const SURFACES: Surfaces =
         Surfaces { profiles: &[], command: &["todo", "defer"], positional: &["todoId", "until"] };
-    const EXAMPLE: &'static str = r#"{"todoId":"t2","until":"2030-01-01T00:00:00Z"}"#;
+    const EXAMPLE: &'static str = r#"{"todoId":"t2","until":"2030-01-31"}"#;
 
     type Input = Input;
     type Output = OneTodo;

@@ -23,7 +23,7 @@ pub struct Input {
     pub epoch: i64,
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
     #[schemars(
-        description = format!("Seconds; absent: {LEASE_S}, at most a day."),
+        description = format!("How long from now, in seconds; absent: {LEASE_S}, at most a day."),
         range(min = 1, max = LEASE_S_MAX)
     )]
     pub lease_s: Option<i64>,

@@ -43,7 +43,7 @@ pub struct Input {
     pub session: Maybe<Title>,
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
     #[schemars(
-        description = format!("Seconds; absent: {LEASE_S}, at most a day."),
+        description = format!("How long you hold it, in seconds; absent: {LEASE_S}, at most a day."),
         range(min = 1, max = LEASE_S_MAX)
     )]
     pub lease_s: Option<i64>,

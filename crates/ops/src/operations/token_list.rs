@@ -16,10 +16,10 @@ use crate::input::{Cursor, Limit, page};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Page size, from 1; absent: 50.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// nextCursor of the previous page.
+    /// Where the previous page ended, as its answer says.
     #[serde(default)]
     pub cursor: Cursor<TokenId>,
 }

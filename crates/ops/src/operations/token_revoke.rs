@@ -17,7 +17,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Its id, as token_list shows it; not the secret.
+    /// Its id, as the list of tokens shows it; not the secret.
     pub id: String,
 }
 

@@ -108,7 +108,7 @@ fn an_agent_can_close_an_issue_only_after_sign_off(backend: Backend) {
             "system_note: Sign-off refused: measure it. Open again: `fast`.",
             "system_note: Criterion claimed by root:primary: fast (test:x)",
             "comment: Done.",
-            "system_note: Closed against its criteria: 3 of 3 accepted.",
+            "system_note: Closed: 3 of 3 criteria accepted.",
         ]
     );
 }

@@ -152,7 +152,7 @@ fn a_project_nobody_wrote_to_has_no_issues(backend: Backend) {
         let error = world.call(operation, input).unwrap_err();
         let expected = json!({ "error": {
             "code": "unknown_issue", "message": "there is no issue #1 here",
-            "hint": "list the issues to see their numbers", "number": 1,
+            "hint": "issue_list shows the issues", "number": 1,
         }});
         assert_eq!((error.to_json(), error.meaning().exit), (expected, 1));
     }

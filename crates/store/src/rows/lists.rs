@@ -48,7 +48,7 @@ macro_rules! of_todo {
 macro_rules! open_todos {
     ($condition:expr) => {
         concat!(
-            "SELECT t.id, t.title FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
+            "SELECT t.id, t.title, t.seq FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
              WHERE l.project_id = $1 AND l.archived_at IS NULL AND t.removed_at IS NULL \
              AND NOT (t.status = 'completed' OR t.status = 'cancelled') AND ",
             $condition,
@@ -256,7 +256,7 @@ impl Tx<'_> {
         let (project, last) = (project.to_string(), naming::short(end));
         let found = self.query(
             sql!(
-                "SELECT t.id, t.title FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
+                "SELECT t.id, t.title, t.seq FROM todos AS t JOIN lists AS l ON l.id = t.list_id \
                  WHERE l.project_id = $1 AND substr(t.id, 23) = $2 ORDER BY t.id DESC LIMIT 50"
             ),
             &[(&project).into(), last.into()],
@@ -344,7 +344,7 @@ pub(super) fn read(row: &Row<'_>, first: usize) -> Result<List, Error> {
 }
 
 fn candidate(row: &Row<'_>) -> Result<Candidate, Error> {
-    Ok(Candidate { id: row.text(0)?, text: row.text(1)? })
+    Ok(Candidate { id: row.text(0)?, text: row.text(1)?, seq: row.opt_int(2)? })
 }
 
 fn alone(row: &Row<'_>) -> Result<List, Error> {

@@ -53,7 +53,7 @@ impl Tx<'_> {
             ),
         };
         self.query(statement, &[(&project).into(), NEWEST.into()], |row| {
-            Ok(Candidate { id: row.text(0)?, text: row.text(1)? })
+            Ok(Candidate::new(row.text(0)?, row.text(1)?))
         })
     }
 }
