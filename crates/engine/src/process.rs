@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 #[cfg(unix)]
+use crate::cage::Cage;
+#[cfg(unix)]
 use crate::strays;
 
 /// How often a wait checks the program and the deadline.
@@ -211,9 +213,10 @@ fn mark() -> String {
     String::new()
 }
 
-/// A program with all its children, and its mark. Dropping it kills what is left of them.
+/// A program with all its children, its mark, and its cgroup if it has one. Dropping it kills what is
+/// left of them.
 #[derive(Debug)]
-pub(crate) struct Group(pub(crate) Child, String);
+pub(crate) struct Group(pub(crate) Child, String, #[cfg(unix)] Option<Cage>);
 
 impl Group {
     fn start(mut command: Command, mark: String) -> std::io::Result<Self> {
@@ -230,14 +233,19 @@ impl Group {
                 #[cfg(unix)]
                 {
                     let _ = nix::sys::signal::SigSet::empty().thread_set_mask();
-                    strays::begin(|| command.spawn())
+                    strays::begin(&mark, || command.spawn())
                 }
                 #[cfg(not(unix))]
                 command.spawn()
             });
             let crashed = |_| Err(std::io::Error::other("it could not be started"));
-            let child = starting.join().unwrap_or_else(crashed)?;
-            Ok(Self(child, mark))
+            #[cfg(unix)]
+            {
+                let (child, cage) = starting.join().unwrap_or_else(crashed)?;
+                Ok(Self(child, mark.clone(), cage))
+            }
+            #[cfg(not(unix))]
+            Ok(Self(starting.join().unwrap_or_else(crashed)?, mark.clone()))
         })
     }
 
@@ -289,7 +297,10 @@ impl Drop for Group {
         let _ = self.0.kill();
         let _ = self.0.wait();
         #[cfg(unix)]
-        strays::ended(self.0.id());
+        {
+            self.2.iter().for_each(Cage::end);
+            strays::ended(self.0.id());
+        }
     }
 }
 
