@@ -112,7 +112,7 @@ impl Program<'_> {
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.env(strays::MARK, &mark);
-        Group::start(command, mark).map_err(|error| match error.kind() {
+        Group::start(command, &mark).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 Fault::Failed(format!("there is no program `{program}`"))
             }
@@ -219,7 +219,7 @@ fn mark() -> String {
 pub(crate) struct Group(pub(crate) Child, String, #[cfg(unix)] Option<Cage>);
 
 impl Group {
-    fn start(mut command: Command, mark: String) -> std::io::Result<Self> {
+    fn start(mut command: Command, mark: &str) -> std::io::Result<Self> {
         #[cfg(unix)]
         {
             use std::os::unix::process::CommandExt;
@@ -233,7 +233,7 @@ impl Group {
                 #[cfg(unix)]
                 {
                     let _ = nix::sys::signal::SigSet::empty().thread_set_mask();
-                    strays::begin(&mark, || command.spawn())
+                    strays::begin(mark, || command.spawn())
                 }
                 #[cfg(not(unix))]
                 command.spawn()
@@ -242,10 +242,10 @@ impl Group {
             #[cfg(unix)]
             {
                 let (child, cage) = starting.join().unwrap_or_else(crashed)?;
-                Ok(Self(child, mark.clone(), cage))
+                Ok(Self(child, mark.to_owned(), cage))
             }
             #[cfg(not(unix))]
-            Ok(Self(starting.join().unwrap_or_else(crashed)?, mark.clone()))
+            Ok(Self(starting.join().unwrap_or_else(crashed)?, mark.to_owned()))
         })
     }
 
