@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::catalogue::{Define, find};
 use crate::explain::{Fault, nearest};
-use crate::input::Limit;
+use crate::input::{Limit, Maybe};
 use crate::operations::event_list::{self, EventList, EventRow, Visibility};
 use crate::remote::Hints;
 use crate::{Envelope, Error, Ops};
@@ -112,6 +112,7 @@ impl<'o> Follow<'o> {
                 let input = event_list::Input {
                     after: Some(self.cursor),
                     before: None,
+                    since: Maybe(None),
                     names: None,
                     limit: PAGE,
                     visibility: self.visibility,
@@ -125,6 +126,11 @@ impl<'o> Follow<'o> {
                 if let Some(last) = page.events.last() {
                     self.cursor = last.seq;
                     return Ok(page.events);
+                }
+                // A narrowed token may reach nothing on a whole page.
+                if let Some(next) = page.next_cursor {
+                    self.cursor = next;
+                    continue;
                 }
             }
             let left = deadline.saturating_duration_since(Instant::now());

@@ -47,6 +47,12 @@ fn happened(kind: &str) -> String {
     words.to_owned()
 }
 
+/// Its time, marked if the clock of its writer was set.
+fn when(event: &EventRow, form: Form, now: Time) -> String {
+    let time = if form.absolute { event.at.to_string() } else { relative(event.at, now) };
+    if event.is_under_set_clock() { format!("{time} (clock set)") } else { time }
+}
+
 pub(crate) fn rows(events: &[EventRow], form: Form, now: Time) -> String {
     if events.is_empty() {
         return "Nothing has happened in this project yet.\n".to_owned();
@@ -60,7 +66,7 @@ pub(crate) fn rows(events: &[EventRow], form: Form, now: Time) -> String {
         };
         vec![
             event.seq.to_string(),
-            if form.absolute { event.at.to_string() } else { relative(event.at, now) },
+            when(event, form, now),
             who,
             happened(&event.r#type),
             line(&names.about(event)),

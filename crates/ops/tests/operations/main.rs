@@ -4,6 +4,7 @@
 
 mod attack;
 mod attack_http;
+mod attack_reads;
 mod attention;
 mod cursors;
 mod delegations;
