@@ -9,6 +9,7 @@
     reason = "a task runner speaks to the person at the terminal and has no other surface"
 )]
 
+mod attacks;
 mod bench;
 mod browser;
 mod clients;
@@ -73,7 +74,7 @@ fn dispatch(args: &[String]) -> Result<ExitCode> {
     };
     match command.as_str() {
         "test" => test_command::run(rest)?,
-        "attack" => test_command::attack(rest)?,
+        "attack" => attacks::run(rest)?,
         "tidy" => tidy::run(rest)?,
         "ledger" => ledger::run(rest)?,
         "bench" => bench::run(rest)?,

@@ -1,17 +1,23 @@
 //! The repository of a folder, read from git's own files: the facts that identify a project, and
 //! the branch that is checked out.
 //!
-//! `git` itself is run only for what its files do not show directly: the first commit, and the
-//! branches that contain a commit. Nothing is written (P-16).
+//! `git` itself is run only for what its files do not show directly: the first commit, the branches
+//! that contain a commit, and what changed since a time. Nothing is written (P-16).
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
+use punchlist_core::Time;
 use punchlist_ops::Place;
 use punchlist_store::outside;
 
 /// The size limit for git's files: a path, the name of a branch, a configuration.
 const GIT_FILE_MAX: usize = 1 << 20;
+
+/// The size limit for git's index, which has a line for every file of the project.
+const INDEX_MAX: usize = 256 << 20;
 
 fn read(path: &Path) -> Option<String> {
     outside::text(path, GIT_FILE_MAX).ok()
@@ -58,20 +64,69 @@ impl Tree {
         }
     }
 
-    /// Runs git. The repository's configuration can name commands that git runs to fetch missing
-    /// objects, so no protocol is allowed, and git gets only three variables of our environment.
     fn ask(&self, words: &[&str]) -> Option<String> {
+        self.ask_with(None, words)
+    }
+
+    /// Runs git, with this file as its index. The repository's configuration can name commands that
+    /// git runs to fetch missing objects, so no protocol is allowed, and git gets only three
+    /// variables of our environment.
+    fn ask_with(&self, index: Option<&Path>, words: &[&str]) -> Option<String> {
         let mut git = Command::new("git");
         git.env_clear();
         for name in ["PATH", "HOME", "XDG_CONFIG_HOME"] {
             git.envs(std::env::var_os(name).map(|value| (name, value)));
         }
         git.env("GIT_ALLOW_PROTOCOL", "none").env("GIT_NO_LAZY_FETCH", "1");
-        git.args(["-c", "core.sshCommand=false", "-c", "core.fsmonitor=false"]);
+        // Without this git would write its index, and then run a hook.
+        git.env("GIT_OPTIONAL_LOCKS", "0").envs(index.map(|index| ("GIT_INDEX_FILE", index)));
+        git.args(["--no-pager", "-c", "core.sshCommand=false", "-c", "core.fsmonitor=false"]);
         git.arg("-C").arg(&self.root).args(words).stdin(Stdio::null()).stderr(Stdio::null());
         let said = git.output().ok().filter(|said| said.status.success())?;
         String::from_utf8(said.stdout).ok()
     }
+
+    /// The files that differ from the last commit. git compares them by size and time only, because
+    /// to compare contents it runs the filters that the repository's configuration names. It would
+    /// do so for a file as young as the index, therefore it gets a copy of the index without an age.
+    fn uncommitted(&self) -> Option<Vec<String>> {
+        let index = outside::read(&self.git.join("index"), INDEX_MAX).ok()?;
+        let mut copy = tempfile::NamedTempFile::new().ok()?;
+        copy.write_all(&index).ok()?;
+        copy.as_file().set_modified(SystemTime::UNIX_EPOCH).ok()?;
+        let plain = ["-c", "core.quotePath=false", "-c", "core.trustctime=false"];
+        let by_time = ["-c", "core.checkStat=minimal"];
+        let mut files = Vec::new();
+        for words in [
+            &["diff-index", "--cached", "--name-only", "--ignore-submodules=all", "HEAD"][..],
+            &["diff-files", "--name-only", "--ignore-submodules=all"],
+            &["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory"],
+        ] {
+            let words: Vec<&str> = plain.iter().chain(&by_time).chain(words).copied().collect();
+            files.extend(lines(self.ask_with(Some(copy.path()), &words)));
+        }
+        Some(files)
+    }
+}
+
+fn lines(said: Option<String>) -> Vec<String> {
+    let said = said.unwrap_or_default();
+    said.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
+}
+
+/// The commits since a time, and the files that changed in them or since; empty without git.
+pub(crate) fn changed(folder: &Path, since: Time) -> (Vec<String>, Vec<String>) {
+    let Some(tree) = Tree::of(folder) else { return (Vec::new(), Vec::new()) };
+    let since = format!("--since={since}");
+    // A signature would be checked by the program that the repository names.
+    let log = ["-c", "core.quotePath=false", "log", "--no-show-signature", &since];
+    let ask = |words: &[&str]| lines(tree.ask(&[&log, words].concat()));
+    let commits = ask(&["--pretty=format:%h %s"]);
+    let mut files = ask(&["--name-only", "--pretty=format:"]);
+    files.extend(tree.uncommitted().unwrap_or_default());
+    files.sort();
+    files.dedup();
+    (commits, files)
 }
 
 /// The facts that identify a folder's project, and its possible names, the best first.

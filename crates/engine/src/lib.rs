@@ -6,6 +6,8 @@
 //! core has decided what an effect means.
 
 pub mod agent;
+#[cfg(unix)]
+mod cage;
 pub mod change;
 pub mod collect;
 pub mod collector;

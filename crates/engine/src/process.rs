@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 #[cfg(unix)]
+use crate::cage::Cage;
+#[cfg(unix)]
 use crate::strays;
 
 /// How often a wait checks the program and the deadline.
@@ -110,7 +112,7 @@ impl Program<'_> {
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.env(strays::MARK, &mark);
-        Group::start(command, mark).map_err(|error| match error.kind() {
+        Group::start(command, &mark).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 Fault::Failed(format!("there is no program `{program}`"))
             }
@@ -211,12 +213,13 @@ fn mark() -> String {
     String::new()
 }
 
-/// A program with all its children, and its mark. Dropping it kills what is left of them.
+/// A program with all its children, its mark, and its cgroup if it has one. Dropping it kills what is
+/// left of them.
 #[derive(Debug)]
-pub(crate) struct Group(pub(crate) Child, String);
+pub(crate) struct Group(pub(crate) Child, String, #[cfg(unix)] Option<Cage>);
 
 impl Group {
-    fn start(mut command: Command, mark: String) -> std::io::Result<Self> {
+    fn start(mut command: Command, mark: &str) -> std::io::Result<Self> {
         #[cfg(unix)]
         {
             use std::os::unix::process::CommandExt;
@@ -230,14 +233,19 @@ impl Group {
                 #[cfg(unix)]
                 {
                     let _ = nix::sys::signal::SigSet::empty().thread_set_mask();
-                    strays::begin(|| command.spawn())
+                    strays::begin(mark, || command.spawn())
                 }
                 #[cfg(not(unix))]
                 command.spawn()
             });
             let crashed = |_| Err(std::io::Error::other("it could not be started"));
-            let child = starting.join().unwrap_or_else(crashed)?;
-            Ok(Self(child, mark))
+            #[cfg(unix)]
+            {
+                let (child, cage) = starting.join().unwrap_or_else(crashed)?;
+                Ok(Self(child, mark.to_owned(), cage))
+            }
+            #[cfg(not(unix))]
+            Ok(Self(starting.join().unwrap_or_else(crashed)?, mark.to_owned()))
         })
     }
 
@@ -289,7 +297,10 @@ impl Drop for Group {
         let _ = self.0.kill();
         let _ = self.0.wait();
         #[cfg(unix)]
-        strays::ended(self.0.id());
+        {
+            self.2.iter().for_each(Cage::end);
+            strays::ended(self.0.id());
+        }
     }
 }
 

@@ -4,8 +4,9 @@
 //! Every program we start has a mark in its environment: which of our processes started it, and its
 //! number there. Its children inherit the mark, and stay our descendants, because orphans are adopted by
 //! the nearest subreaper. So strays are found by their parents and by their mark. A process that cleared
-//! its environment and lost its parent is found once no other program of ours runs. This works on Linux;
-//! elsewhere only the process group is killed.
+//! its environment and lost its parent is found once no other program of ours runs, or at once if its
+//! program has a cgroup ([`crate::cage`]). This works on Linux; elsewhere only the process group is
+//! killed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -19,6 +20,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use punchlist_store::outside;
+
+use crate::cage::{self, Cage};
 
 /// The variable that marks what we start.
 pub(crate) const MARK: &str = "PUNCH_STARTED_BY";
@@ -52,7 +55,7 @@ pub fn take_charge() -> usize {
     OWNS_ALL.store(true, Ordering::SeqCst);
     become_subreaper();
     let us = std::process::id().cast_signed();
-    let mut ended = 0;
+    let mut ended = cage::end_left();
     for _ in 0..ROUNDS_MAX {
         let left = marks().into_iter().filter(|(id, mark)| *id != us && is_left(mark));
         let left: Vec<i32> = left.map(|(id, _)| id).collect();
@@ -101,7 +104,7 @@ fn namespace() -> &'static str {
 }
 
 /// Has the process that started it ended without killing it?
-fn is_left(mark: &str) -> bool {
+pub(crate) fn is_left(mark: &str) -> bool {
     let Some((found, mark)) = mark.split_once(':') else { return false };
     if found != namespace() {
         return false;
@@ -112,12 +115,26 @@ fn is_left(mark: &str) -> bool {
     facts(id).is_none_or(|facts| facts.began != began)
 }
 
-/// Starts a program, and registers it while the list is locked, so that it is not taken for an orphan.
-pub(crate) fn begin(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+/// Starts a program in a cgroup of its own, where there can be one, and registers it while the list is
+/// locked, so that it is not taken for an orphan.
+pub(crate) fn begin(
+    mark: &str,
+    start: impl FnOnce() -> io::Result<Child>,
+) -> io::Result<(Child, Option<Cage>)> {
     let mut running = running();
-    let child = start()?;
+    let (child, cage) = Cage::around(mark, start);
+    if child.is_err() {
+        cage.iter().for_each(Cage::end);
+    }
+    let child = child?;
     running.insert(child.id().cast_signed());
-    Ok(child)
+    Ok((child, cage))
+}
+
+/// Does each program get a cgroup of its own here? Then nothing that it starts outlives it.
+#[must_use]
+pub fn are_caged() -> bool {
+    cage::is_in_force()
 }
 
 /// Kills all processes that a program has left behind. The caller ends the program itself.
@@ -154,7 +171,7 @@ pub(crate) fn ended(id: u32) {
     }
 }
 
-fn end(processes: &[i32]) {
+pub(crate) fn end(processes: &[i32]) {
     for id in processes {
         let _ = kill(Pid::from_raw(*id), Signal::SIGKILL);
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::catalogue::{Define, find};
 use crate::explain::{Fault, nearest};
-use crate::input::Limit;
+use crate::input::{Limit, Maybe};
 use crate::operations::event_list::{self, EventList, EventRow, Visibility};
 use crate::remote::Hints;
 use crate::{Envelope, Error, Ops};
@@ -131,6 +131,7 @@ impl<'o> Follow<'o> {
                 let input = event_list::Input {
                     after: Some(self.cursor),
                     before: None,
+                    since: Maybe(None),
                     names: self.names.is_some().then_some(true),
                     limit: PAGE,
                     visibility: self.visibility,
@@ -145,6 +146,11 @@ impl<'o> Follow<'o> {
                     self.cursor = last.seq;
                     self.names = self.names.is_some().then_some(page.names);
                     return Ok(page.events);
+                }
+                // A narrowed token may reach nothing on a whole page.
+                if let Some(next) = page.next_cursor {
+                    self.cursor = next;
+                    continue;
                 }
             }
             let left = deadline.saturating_duration_since(Instant::now());

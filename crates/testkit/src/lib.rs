@@ -1,8 +1,10 @@
-//! Shared by the tests of every crate: stores of each kind, a world with a settable clock, and the
-//! macro that runs a test on every store. A dev-dependency only.
+//! Shared by the tests of every crate: stores of each kind, a world with a settable clock, inputs and
+//! attacks for every operation, and the macro that runs a test on every store. A dev-dependency only.
 
 #![expect(clippy::expect_used, reason = "a test that cannot set itself up should stop")]
 
+pub mod attack;
+pub mod examples;
 pub mod missions;
 pub mod server;
 pub mod stores;

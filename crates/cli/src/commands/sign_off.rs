@@ -1,8 +1,6 @@
 //! What a person sees before signing off, and what can follow: closing the issue, continuing the
 //! run.
 
-use std::process::{Command, Stdio};
-
 use punchlist_core::gate::GateState;
 use punchlist_core::text::Title;
 use punchlist_core::{IssueStatus, Time};
@@ -20,6 +18,7 @@ use crate::caller;
 use crate::failure::Failure;
 use crate::output::{self, BOLD, DIM, line, width};
 use crate::render::columns::hanging;
+use crate::repository;
 
 /// How many commits, files and steps are shown.
 const SHOWN: usize = 12;
@@ -64,27 +63,12 @@ fn about_issue(issue: &issue_show::Output) -> String {
 
 /// Commits and files since a time, if git is available.
 fn changed(since: Time) -> String {
-    let since = format!("--since={since}");
-    let commits = git(&["log", &since, "--pretty=format:%h %s"]);
-    let mut files = git(&["log", &since, "--name-only", "--pretty=format:"]);
-    let local = git(&["status", "--porcelain"]);
-    files.extend(local.iter().filter_map(|line| line.get(3..).map(str::to_owned)));
-    files.sort();
-    files.dedup();
+    let (commits, files) = repository::changed(&caller::folder(), since);
+    let [commits, files] = [commits, files].map(|lines| {
+        let clean: Vec<String> = lines.iter().map(|text| line(text)).collect();
+        clean
+    });
     listed("Commits since the session began", &commits) + &listed("Files changed", &files)
-}
-
-/// The output lines of git; empty if it fails.
-fn git(words: &[&str]) -> Vec<String> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(caller::folder()).args(words).stdin(Stdio::null());
-    match command.output() {
-        Ok(done) if done.status.success() => {
-            let text = String::from_utf8_lossy(&done.stdout);
-            text.lines().filter(|line| !line.trim().is_empty()).map(line).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 fn listed(name: &str, lines: &[String]) -> String {

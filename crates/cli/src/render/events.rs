@@ -49,6 +49,12 @@ fn happened(kind: &str) -> String {
     words.to_owned()
 }
 
+/// Its time, marked if the clock of its writer was set.
+fn when(event: &EventRow, form: Form, now: Time) -> String {
+    let time = if form.absolute { to_the_second(event.at) } else { relative(event.at, now) };
+    if event.is_under_set_clock() { format!("{time} (clock set)") } else { time }
+}
+
 /// Events, with what ids in them are called.
 pub(crate) fn rows(
     events: &[EventRow],
@@ -68,7 +74,7 @@ pub(crate) fn rows(
         };
         vec![
             event.seq.to_string(),
-            if form.absolute { to_the_second(event.at) } else { relative(event.at, now) },
+            when(event, form, now),
             who,
             happened(&event.r#type),
             line(&names.about(event)),

@@ -11,6 +11,7 @@
 )]
 
 mod attacks;
+mod attacks_generated;
 mod attacks_outside;
 mod attacks_runs;
 mod backlog;

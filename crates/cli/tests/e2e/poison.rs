@@ -149,7 +149,8 @@ fn what_a_killed_run_left_is_ended_by_the_next_start() {
     let script =
         "[[steps]]\ncalls = [ { tool = \"leave\", input = {} } ]\n[[steps]]\ntext = \"Done.\"\n";
     std::fs::write(folder.join("leave.toml"), script).unwrap();
-    let tool = "setsid sh -c 'sleep 600 & echo $! > pid.new; mv pid.new pid'; sleep 600";
+    let tool = "setsid sh -c 'env -i sleep 600 & echo $! > hidden'; \
+                setsid sh -c 'sleep 600 & echo $! > pid.new; mv pid.new pid'; sleep 600";
     let config = folder.join(".config/punchlist/punchlist.toml");
     std::fs::create_dir_all(config.parent().unwrap()).unwrap();
     let text = format!(
@@ -171,10 +172,20 @@ fn what_a_killed_run_left_is_ended_by_the_next_start() {
     };
     let lives = |id: &str| std::path::Path::new("/proc").join(id).join("cwd").exists();
     let (killed, left) = begin();
+    // One without a mark of ours is found by its cgroup, where there is one.
+    let hidden = std::fs::read_to_string(folder.join("hidden")).unwrap().trim().to_owned();
+    let groups = std::fs::read_to_string(format!("/proc/{hidden}/cgroup")).unwrap();
+    let is_caged = groups.contains("/punch-");
+    println!("the tool has a cgroup of its own: {is_caged}");
     drop(killed);
-    assert!(lives(&left), "nobody ends it yet");
+    assert!(lives(&left) && lives(&hidden), "nobody ends it yet");
     let (_alive, kept) = begin();
     assert!(!lives(&left), "the next start ends it");
+    assert_eq!(lives(&hidden), !is_caged);
+    if !is_caged {
+        let id = nix::unistd::Pid::from_raw(hidden.parse().unwrap());
+        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
     place.punch(["worker", "--once"]).with(&operator).said();
     assert!(lives(&kept), "it belongs to a process that lives");
     drop(_alive);

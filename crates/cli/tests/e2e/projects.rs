@@ -234,3 +234,66 @@ fn a_hostile_git_configuration_runs_nothing() {
     assert_ne!(imported.exit, Some(101), "{}", imported.remarks());
     assert!(!trap.exists(), "{}", fs::read_to_string(&trap).unwrap_or_default());
 }
+
+/// Before a sign-off the person sees what changed, and git tells it. The configuration of the
+/// repository names programs for that, too: none is run, and the changes are shown all the same.
+#[cfg(unix)]
+#[test]
+fn a_hostile_git_configuration_runs_nothing_at_a_sign_off() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let folder = repository(&place, "hostile");
+    let (trap, mark) = (place.home().join("trap.sh"), place.home().join("was-run"));
+    fs::write(&trap, format!("#!/bin/sh\nenv >> {}\ncat\n", mark.display())).unwrap();
+    fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
+    // git's commits have real times.
+    let here = |words: &[&str]| at(&place, &folder, words).without_env("PUNCHLIST_NOW");
+    let by_agent = |words: &[&str]| here(words).env("PUNCHLIST_SESSION", "s");
+    here(&["issue", "new", "Log in fails", "--criteria", "It works"]).with(&operator).said();
+    here(&["session", "start", "Fix it", "--external-id", "s"]).said();
+    by_agent(&["session", "bind", "1"]).said();
+    by_agent(&["call", "todo", r#"{"action":"done","content":"It works"}"#]).said();
+    let asked = r#"{"reason":"criteria met, requesting sign-off"}"#;
+    by_agent(&["call", "checkpoint", asked]).said();
+    let added = folder.join("added");
+    fs::write(&added, "new").unwrap();
+    git(&folder, &["add", "added"]);
+    // With a signed commit, and a file as young as the index, whose content would be compared.
+    git(
+        &folder,
+        &["-c", &format!("gpg.program={}", signer(&place)), "commit", "-q", "-S", "-m", "Signed"],
+    );
+    let young = std::time::SystemTime::now() + std::time::Duration::from_secs(1_000_000);
+    fs::File::options().write(true).open(&added).unwrap().set_modified(young).unwrap();
+    git(&folder, &["add", "--renormalize", "added"]);
+    git(&folder, &["update-index", "--refresh"]);
+    fs::write(folder.join("README"), "changed").unwrap();
+    fs::write(folder.join("loose"), "new").unwrap();
+    fs::write(folder.join(".git/info/attributes"), "* filter=own diff=own\n").unwrap();
+    let trap = trap.display().to_string();
+    let names = ["core.fsmonitor", "filter.own.clean", "filter.own.process", "gpg.program"];
+    for name in names.iter().chain(&["diff.own.command", "diff.own.textconv", "core.pager"]) {
+        git(&folder, &["config", name, &trap]);
+    }
+    git(&folder, &["config", "log.showSignature", "true"]);
+    let answered = here(&["inbox", "answer", "--no-color"]).with(&operator);
+    let shown = answered.stdin("\n").on_terminal();
+    assert_eq!(shown.exit, Some(0), "{shown:?}");
+    for part in ["Signed", "README", "added", "loose"] {
+        assert!(shown.stdout.contains(part), "{part} in {}", shown.stdout);
+    }
+    assert!(!mark.exists(), "{}", fs::read_to_string(&mark).unwrap_or_default());
+}
+
+/// A program that signs everything.
+#[cfg(unix)]
+fn signer(place: &Place) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let path = place.home().join("signer.sh");
+    let words = "#!/bin/sh\ncat > /dev/null\necho '[GNUPG:] SIG_CREATED ' >&2\n\
+                 echo '-----BEGIN PGP SIGNATURE-----'\necho x\necho '-----END PGP SIGNATURE-----'\n";
+    fs::write(&path, words).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path.display().to_string()
+}

@@ -233,6 +233,34 @@ fn what_leaves_its_process_group_ends_too() {
     }
 }
 
+/// In a cgroup, an orphan that shows no sign of its origin is killed with the program that started it.
+/// Where we may make no cgroup, it is left here: only the process that executes agents adopts it (the
+/// next test).
+#[test]
+fn an_orphan_that_hides_ends_with_its_program_in_a_cgroup() {
+    let folder = place();
+    let script = "setsid sh -c 'env -i sleep 600 & echo $! > pid.new; mv pid.new pid' & \
+                  while ! test -e pid; do sleep 0.01; done; cat /proc/$(cat pid)/cgroup";
+    let answer = shell(&folder, script, "");
+    assert!(!answer.is_error, "{answer:?}");
+    let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+    let is_caged = punchlist_engine::strays::are_caged();
+    assert_eq!(answer.text.contains("/punch-"), is_caged, "{answer:?}");
+    if is_caged {
+        println!("each program has a cgroup of its own");
+        gone(&pid);
+        let left = answer.text.lines().find_map(|line| line.strip_prefix("0::")).unwrap();
+        let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        let at = mounts.lines().find(|line| line.contains(" - cgroup2 ")).unwrap();
+        let at = Path::new(at.split(' ').nth(4).unwrap());
+        assert!(!at.join(left.trim_start_matches('/')).exists(), "the cgroup is removed");
+    } else {
+        println!("no cgroup can be made here: only the processes that are adopted are ended");
+        let id = nix::unistd::Pid::from_raw(pid.trim().parse().unwrap());
+        nix::sys::signal::kill(id, nix::sys::signal::Signal::SIGKILL).unwrap();
+    }
+}
+
 /// The process that executes agents adopts all orphans. An orphan that shows no sign of its origin
 /// is killed when the last running program ends.
 #[test]

@@ -100,6 +100,9 @@ impl Call<'_, '_> {
             let found = self.tx.sessions_of_process(session.project_id, process.as_str())?;
             for id in found.into_iter().filter(|id| *id != session.id) {
                 let Some(parent) = self.tx.session_by_id(id)? else { continue };
+                if self.reach_session(&parent).is_err() {
+                    continue;
+                }
                 if let Some(issue) = self.bound_issue(&parent, Lock::No)? {
                     return Ok(Some((issue, parent)));
                 }

@@ -9,7 +9,7 @@ use punchlist_core::host::{Delivery, Happened, Host, Source, Stop, Why};
 use punchlist_core::run::{RecordHosted, Settings, WakeRun};
 use punchlist_core::session::{AdoptSession, ReopenSession, SessionState};
 use punchlist_core::text::Title;
-use punchlist_core::{Refusal, Run, Session, SessionId, Time};
+use punchlist_core::{ProjectId, Refusal, Run, Session, SessionId, Time};
 use punchlist_store::rows::hosts::HostRecord;
 use punchlist_store::rows::lists::Lock;
 
@@ -181,6 +181,8 @@ impl Call<'_, '_> {
             None => None,
         };
         let session = self.record_session(project, Some(session), &decision)?;
+        // A caller that does not reach that issue goes on without it.
+        let issue = issue.filter(|issue| self.reach_issue(issue).is_ok());
         match issue.filter(|issue| !issue.status.is_closed()) {
             Some(issue) if self.tx.session_on(issue.id)?.is_none() => {
                 self.bind_session(session, issue, false).map(|(session, _)| session)
@@ -216,13 +218,44 @@ impl Call<'_, '_> {
             && matches!(hook.source, Some(Source::Clear | Source::Resume))
             && hook.host.has_one_session();
         for process in &hook.processes {
+            if !self.may_name_process(process.as_str(), session)? {
+                continue;
+            }
             if replaces {
-                self.tx.only_session_of_process(process.as_str(), session.id)?;
+                self.tx.only_session_of_process(process.as_str(), session)?;
             }
             self.tx.put_host_process(process.as_str(), session.id, self.envelope.now)?;
         }
         self.tx.forget_host_processes(session.id, false)?;
         Ok(())
+    }
+
+    /// May the caller say that this process fires the hooks of its session? Not if the process has a
+    /// session out of the caller's reach: that session would no longer be found by its process.
+    fn may_name_process(&mut self, process: &str, session: &Session) -> Result<bool, Error> {
+        let (_, are_all) = self.reached_sessions_of(session.project_id, process)?;
+        Ok(are_all)
+    }
+
+    /// The sessions of a process that the caller reaches, and whether these are all.
+    fn reached_sessions_of(
+        &mut self,
+        project: ProjectId,
+        process: &str,
+    ) -> Result<(Vec<SessionId>, bool), Error> {
+        let all = self.tx.sessions_of_process(project, process)?;
+        if !self.envelope.actor.reach.is_narrowed() {
+            return Ok((all, true));
+        }
+        let mut reached = Vec::new();
+        for id in &all {
+            let session = self.tx.session_by_id(*id)?;
+            if session.is_some_and(|session| self.reach_session(&session).is_ok()) {
+                reached.push(*id);
+            }
+        }
+        let are_all = reached.len() == all.len();
+        Ok((reached, are_all))
     }
 
     /// A person wrote a prompt: resets the open run, or begins a new one.
@@ -418,7 +451,7 @@ impl Call<'_, '_> {
         }
         let Some(project) = self.project()? else { return Ok(None) };
         for process in &context.processes {
-            let found = self.tx.sessions_of_process(project, process)?;
+            let (found, _) = self.reached_sessions_of(project, process)?;
             match found.as_slice() {
                 [] => {}
                 [only] => return Ok(self.tx.session_by_id(*only)?),

@@ -8,6 +8,7 @@ use punchlist_core::{
     Time, TodoId,
 };
 use punchlist_store::Recorded;
+use punchlist_store::rows::events::is_set_clock;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
@@ -18,7 +19,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Limit;
+use crate::input::{Limit, Maybe, Since, page};
 
 /// Show what happened in this project, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +32,10 @@ pub struct Input {
     /// Only events before this number, the newest of them.
     #[serde(default)]
     pub before: Option<i64>,
+    /// Only events recorded since then by the real clock, e.g. 90m, 24h or 7d, or an RFC 3339 time;
+    /// without `after` and `before`, the oldest of them first.
+    #[serde(default)]
+    pub since: Maybe<Since>,
     /// Also return the names of the items, issues, sessions and runs of the events.
     #[serde(default)]
     pub names: Option<bool>,
@@ -115,6 +120,12 @@ impl<'de> Deserialize<'de> for Data {
 }
 
 impl EventRow {
+    /// Was it recorded with an overridden clock (`PUNCHLIST_NOW`)?
+    #[must_use]
+    pub const fn is_under_set_clock(&self) -> bool {
+        is_set_clock(self.at, self.recorded_at)
+    }
+
     /// The event itself; `None` if this build does not know it.
     #[must_use]
     pub fn event(&self) -> Option<Event> {
@@ -143,6 +154,7 @@ impl Define for EventList {
         let all = may_any(actor.role, Subject::Project, Action::ReadLog);
         let own = !all || input.visibility == Some(Visibility::Own);
         let actor = own.then_some(actor.principal.as_str());
+        let since = input.since.0.as_ref().map(|since| since.0.before(call.envelope().now));
         if let Some(after) = input.after.filter(|after| *after > 0)
             && !call.tx().has_event(after)?
         {
@@ -155,17 +167,21 @@ impl Define for EventList {
         let Some(project) = project else {
             return Ok(Output { events: Vec::new(), names: BTreeMap::new(), next_cursor: None });
         };
-        // One row more than requested shows whether there is another page.
-        let mut events = match input.after {
-            Some(after) => call.tx().events_after(project, actor, after, limit.and_one())?,
-            None => call.tx().events_last(project, actor, input.before, limit.get())?,
+        let after = match (since, input.after, input.before) {
+            (Some(since), None, None) => Some(before_first(call, project, since)?),
+            (_, after, _) => after,
         };
-        let more = events.len() > usize::try_from(limit.get()).unwrap_or(usize::MAX);
-        if more {
-            events.pop();
-        }
-        let next_cursor = more.then(|| events.last().map(|event| event.seq)).flatten();
-        let events = within_reach(call, events)?;
+        let mut next_cursor = None;
+        let mut events = match after {
+            Some(after) => {
+                // One row more than requested shows whether there is another page.
+                let mut events = call.tx().events_after(project, actor, after, limit.and_one())?;
+                next_cursor = page(&mut events, limit, |last| last.seq);
+                within_reach(call, events)?
+            }
+            None => newest(call, project, actor, input)?,
+        };
+        events.retain(|event| since.is_none_or(|since| event.recorded_at >= since));
         let events: Vec<EventRow> = events.into_iter().map(|event| row(event, name)).collect();
         let names = match input.names {
             Some(true) => names(call, project, &events)?,
@@ -173,6 +189,47 @@ impl Define for EventList {
         };
         Ok(Output { events, names, next_cursor })
     }
+}
+
+/// The position before the first event that was recorded since a time.
+fn before_first(call: &mut Call<'_, '_>, project: ProjectId, since: Time) -> Result<i64, Error> {
+    let mut first = None;
+    call.tx().look_back(project, since, &mut |event| {
+        first = Some(event.seq - 1);
+        Ok(())
+    })?;
+    Ok(first.unwrap_or(i64::MAX))
+}
+
+/// How many events are read at a time for a narrowed token, and how often.
+const PAGE: i64 = 1_000;
+const PAGES_MAX: usize = 40;
+
+/// The newest events within the caller's reach, oldest first. A narrowed token may reach few of
+/// them, so for it the log is read back further.
+fn newest(
+    call: &mut Call<'_, '_>,
+    project: ProjectId,
+    actor: Option<&str>,
+    input: &Input,
+) -> Result<Vec<Recorded>, Error> {
+    let is_narrowed = call.envelope().actor.reach.is_narrowed();
+    let limit = usize::try_from(input.limit.get()).unwrap_or(usize::MAX);
+    let (size, pages) = if is_narrowed { (PAGE, PAGES_MAX) } else { (input.limit.get(), 1) };
+    let (mut found, mut before) = (Vec::new(), input.before);
+    for _ in 0..pages {
+        let events = call.tx().events_last(project, actor, before, size)?;
+        let Some(oldest) = events.first() else { break };
+        before = Some(oldest.seq);
+        let mut reached = within_reach(call, events)?;
+        reached.append(&mut found);
+        found = reached;
+        if found.len() >= limit {
+            break;
+        }
+    }
+    found.drain(..found.len().saturating_sub(limit));
+    Ok(found)
 }
 
 /// A narrowed token sees only events on subjects that it reaches.
@@ -225,6 +282,7 @@ fn names(
     for event in events {
         for (field, id) in ids(event.data.get()) {
             if !names.contains_key(id)
+                && reaches(call, (field, id))?
                 && let Some(name) = name_of(call, project, (field, id))?
             {
                 names.insert(id.to_owned(), name);
@@ -265,6 +323,14 @@ fn ids(data: &str) -> impl Iterator<Item = (&'static str, &str)> {
         Some((*field, after.split('"').next()?))
     });
     alone.chain(listed)
+}
+
+/// An event that the caller reaches may name a thing that it does not reach.
+fn reaches(call: &mut Call<'_, '_>, (field, id): (&str, &str)) -> Result<bool, Error> {
+    match TodoId::parse(id).filter(|_| field == "todoId") {
+        Some(id) => Ok(call.reach_todo(id).is_ok()),
+        None => call.reaches_aggregate(id),
+    }
 }
 
 fn name_of(

@@ -51,7 +51,7 @@ impl Define for RunList {
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces =
         Surfaces { command: &["runs", "list"], positional: &[], ..Surfaces::CALL };
-    const EXAMPLE: &'static str = r#"{"state":"waiting"}"#;
+    const EXAMPLE: &'static str = r#"{"state":"running"}"#;
 
     type Input = Input;
     type Output = Output;

@@ -20,7 +20,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Limit, page};
 use crate::views::IssueView;
 use crate::views::home::{
-    self, FailedRow, HeldRow, OffTargetRow, RunningRow, UngovernedRow, WaitingRow,
+    self, FailedRow, HeldRow, LOOKED_AT, OffTargetRow, RunningRow, UngovernedRow, WaitingRow,
 };
 
 /// How many lists are shown.
@@ -128,13 +128,15 @@ impl Define for Status {
         let Some(project) = call.project()? else {
             return Ok(output);
         };
-        let mut lists = call.tx().recent_lists(project, LISTS_SHOWN + 1)?;
-        output.more = lists.len() > usize::try_from(LISTS_SHOWN).unwrap_or(usize::MAX);
-        lists.truncate(usize::try_from(LISTS_SHOWN).unwrap_or(usize::MAX));
-        for list in lists.iter().filter(|list| may_ever(output.role, list.kind(), Action::View)) {
-            if call.reach_scope(&list.scope).is_err() {
-                continue;
-            }
+        let wanted = if output.role == Role::Operator { LISTS_SHOWN + 1 } else { LOOKED_AT };
+        let looked_at = home::looked_at(call, wanted);
+        let mut lists = call.tx().recent_lists(project, looked_at)?;
+        lists.retain(|list| {
+            may_ever(output.role, list.kind(), Action::View)
+                && call.reach_scope(&list.scope).is_ok()
+        });
+        output.more = page(&mut lists, Limit::of(LISTS_SHOWN), |_| ()).is_some();
+        for list in &lists {
             let (tally, _) = call.tx().tally(list.id)?;
             output.lists.push(ListRow {
                 id: list.id.to_string(),
@@ -148,7 +150,9 @@ impl Define for Status {
         output.running = home::running(call, project)?;
         output.failed = home::failed(call, project)?;
         if may_ever(output.role, ListKind::Plan, Action::View) {
-            output.plans = plan_list::plans(call, project, false, SHOWN)?;
+            let looked_at = home::looked_at(call, SHOWN);
+            output.plans = plan_list::plans(call, project, false, looked_at)?;
+            output.plans.truncate(usize::try_from(SHOWN).unwrap_or(usize::MAX));
         }
         if may_ever(output.role, ListKind::Pillar, Action::View) {
             output.missions = mission_list::missions(call, project)?;

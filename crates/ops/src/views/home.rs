@@ -22,6 +22,16 @@ use crate::views::todo::HoldView;
 
 /// How many of each kind are shown.
 const SHOWN: i64 = 10;
+const SHOWN_ROWS: usize = 10;
+
+/// How many are looked at where not all are shown: a narrowed token may reach few of the newest, and
+/// a role may not see all kinds of lists.
+pub(crate) const LOOKED_AT: i64 = 500;
+
+/// How many rows are read to show that many of them to this caller.
+pub(crate) fn looked_at(call: &Call<'_, '_>, shown: i64) -> i64 {
+    if call.envelope().actor.reach.is_narrowed() { LOOKED_AT.max(shown) } else { shown }
+}
 
 /// How many ended runs are searched for failures.
 const RUNS_LOOKED_AT: i64 = 30;
@@ -223,7 +233,11 @@ pub(crate) fn waiting(
         return Ok(rows);
     }
     let open = WantedGates { state: Some(GateState::Open), ..WantedGates::default() };
-    for gate in call.tx().gates(project, &open, SHOWN)? {
+    let looked_at = looked_at(call, SHOWN);
+    for gate in call.tx().gates(project, &open, looked_at)? {
+        if rows.len() >= SHOWN_ROWS {
+            break;
+        }
         if call.reach_gate(&gate).is_err() {
             continue;
         }
@@ -253,11 +267,12 @@ pub(crate) fn running(
     if !sees(call, Subject::Run) {
         return Ok(rows);
     }
+    let looked_at = looked_at(call, SHOWN);
     for state in [RunState::Running, RunState::Waiting] {
-        for run in call.tx().runs(project, Some(state), None, None, SHOWN)? {
-            if call.reach_run(&run).is_ok() {
-                rows.push(one_running(call, &run)?);
-            }
+        let mut runs = call.tx().runs(project, Some(state), None, None, looked_at)?;
+        runs.retain(|run| call.reach_run(run).is_ok());
+        for run in runs.iter().take(SHOWN_ROWS) {
+            rows.push(one_running(call, run)?);
         }
     }
     Ok(rows)
@@ -291,7 +306,8 @@ pub(crate) fn failed(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<
     let since = call.envelope().now.plus_seconds(-FAILURE_DAYS * 86_400);
     if sees(call, Subject::Run) {
         let ended = Some(RunState::Ended);
-        for run in call.tx().runs(project, ended, None, None, RUNS_LOOKED_AT)? {
+        let looked_at = looked_at(call, RUNS_LOOKED_AT);
+        for run in call.tx().runs(project, ended, None, None, looked_at)? {
             let is_failed = run.stop_reason == Some(StopReason::Error) && run.updated_at >= since;
             if is_failed && call.reach_run(&run).is_ok() {
                 rows.push(FailedRow {
@@ -305,7 +321,8 @@ pub(crate) fn failed(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<
         }
     }
     if sees(call, Subject::Delegation) {
-        for (delegation, _) in call.tx().failed_delegations(project, SHOWN)? {
+        let looked_at = looked_at(call, SHOWN);
+        for (delegation, _) in call.tx().failed_delegations(project, looked_at)? {
             if delegation.updated_at >= since && call.reach_delegation(&delegation).is_ok() {
                 rows.push(FailedRow {
                     kind: FailedKind::Delegation,
@@ -318,6 +335,6 @@ pub(crate) fn failed(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<
         }
     }
     rows.sort_by_key(|row| std::cmp::Reverse(row.at));
-    rows.truncate(usize::try_from(SHOWN).unwrap_or(usize::MAX));
+    rows.truncate(SHOWN_ROWS);
     Ok(rows)
 }

@@ -1,144 +1,18 @@
-//! Every operation, called by every role with a token that is narrowed to something else.
-//!
-//! The expected answer is derived: a role that the authority table never allows is not permitted,
-//! and every other role reaches nothing outside its token. An operation in [`HARMLESS`] may answer,
-//! but without data from outside the token. A new operation must refuse until somebody lists it
-//! there.
+//! Every operation, called by every role with a token that is narrowed to something else. What it
+//! may answer is in `punchlist_testkit::attack`.
 
-use punchlist_core::{Actor, AgentPath, Reach, Role, TokenId};
-use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation};
+use std::sync::Arc;
+
+use punchlist_core::{Reach, Role, RunId};
+use punchlist_ops::catalogue::{CATALOGUE, Effect, find};
+use punchlist_ops::config::{Origin, Roster};
 use punchlist_ops::{Envelope, Proof};
+use punchlist_testkit::attack::{
+    Answer, answers_with_nothing, changes, elsewhere, fault, is_empty, outsider,
+};
+use punchlist_testkit::examples::{caller, working_input};
 use punchlist_testkit::{Backend, World};
 use serde_json::{Value, json};
-
-use crate::every_operation::{caller, working_input};
-
-/// Operations that answer even if the token reaches nothing in this world, and what their answer
-/// may contain.
-const HARMLESS: &[(&str, Shows)] = &[
-    ("authority_show", Shows::NothingOfTheStore),
-    ("project_export", Shows::NothingOfTheStore),
-    // The name of the project it is in.
-    ("project_list", Shows::ItsOwn),
-    ("overview", Shows::ItsOwn),
-    // A link for a browser whose reach is that of the caller.
-    ("sign_in_link", Shows::ItsOwn),
-    ("plan_list", Shows::EmptyLists),
-    ("status", Shows::EmptyLists),
-    ("event_list", Shows::EmptyLists),
-    ("digest", Shows::EmptyLists),
-    ("audit_closes", Shows::EmptyLists),
-    ("run_list", Shows::EmptyLists),
-    ("delegation_list", Shows::EmptyLists),
-    ("conversation_list", Shows::EmptyLists),
-    ("mission_list", Shows::EmptyLists),
-    ("token_list", Shows::EmptyLists),
-    ("delegation_take", Shows::EmptyLists),
-    ("session_start", Shows::ItsOwn),
-    ("session_hook", Shows::ItsOwn),
-    // A question, work or a run that is limited to the reach of its caller.
-    ("checkpoint", Shows::ItsOwn),
-    ("ask", Shows::ItsOwn),
-    ("form", Shows::ItsOwn),
-    ("permission_ask", Shows::ItsOwn),
-    ("delegate", Shows::ItsOwn),
-    ("run_start", Shows::ItsOwn),
-    ("session_context", Shows::EmptyLists),
-];
-
-/// The codes of a refusal. They include the codes for missing things, which reveal nothing.
-const REFUSED: [&str; 10] = [
-    "not_permitted",
-    "out_of_reach",
-    "unknown_conversation",
-    "unknown_delegation",
-    "unknown_gate",
-    "unknown_run",
-    "unknown_session",
-    "unknown_todo",
-    "unbound",
-    "agent_at_work",
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shows {
-    /// Data that is the same on every store.
-    NothingOfTheStore,
-    /// Lists without an entry.
-    EmptyLists,
-    /// Only what the caller has just created.
-    ItsOwn,
-}
-
-/// The reaches of the tokens. None covers anything that a working input names.
-pub(crate) fn elsewhere() -> Vec<Reach> {
-    let text = |text: &str| Some(text.to_owned());
-    let none = Reach::default();
-    vec![
-        Reach { project: text("elsewhere"), ..none.clone() },
-        Reach { mission: text("elsewhere"), ..none.clone() },
-        Reach { mission: text("elsewhere"), pillar: text("elsewhere"), ..none.clone() },
-        Reach { project: text("test"), number: Some(999), ..none.clone() },
-        Reach { plan_file: text("elsewhere.md"), ..none.clone() },
-        Reach { session: text("01JCQ0000000000000000000AB"), ..none },
-    ]
-}
-
-pub(crate) fn outsider(
-    world: &World,
-    operation: &Operation,
-    role: Role,
-    reach: &Reach,
-) -> Envelope {
-    let path = if role == Role::Worker { "outsider.subagents.w" } else { "outsider" };
-    let agent = AgentPath::parse(path).unwrap();
-    let actor = Actor { reach: reach.clone(), fixed: true, ..Actor::new(role, agent) };
-    let proof = Proof::Token(TokenId::parse("01JCQ0000000000000000000CD").unwrap());
-    Envelope { actor, proof, ..caller(world, operation) }
-}
-
-/// Are all lists in the answer empty?
-fn is_empty(answer: &Value) -> bool {
-    match answer {
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.values().all(is_empty),
-        _ => true,
-    }
-}
-
-/// The fault of this answer, if it has one.
-pub(crate) fn fault(
-    operation: &Operation,
-    role: Role,
-    reach: &Reach,
-    answer: &Answer,
-) -> Option<String> {
-    let shows = HARMLESS.iter().find(|(name, _)| *name == operation.name);
-    let is_fine = match (answer, shows) {
-        (Err(error), _) if !operation.access.allows(role) => {
-            ["not_permitted", "out_of_reach"].contains(&error.code()) && error.meaning().exit == 4
-        }
-        (Err(error), _) => REFUSED.contains(&error.code()),
-        (Ok(_), None) => false,
-        (Ok(_), Some((_, Shows::NothingOfTheStore | Shows::ItsOwn))) => {
-            reach.project.as_deref().is_none_or(|project| project == "test")
-        }
-        (Ok(answer), Some((_, Shows::EmptyLists))) => is_empty(answer),
-    };
-    let said = || format!("{} as {role} within {reach:?}: {answer:?}", operation.name);
-    (!is_fine).then(said)
-}
-
-/// The log entries after a position, except for those that record a refused attempt.
-pub(crate) fn changes(world: &World, before: usize) -> Vec<Value> {
-    // On PostgreSQL, earlier events of the world may become visible only now.
-    let by_outsider = |line: &Value| line["actor"].as_str().unwrap().contains("outsider");
-    let is_change = |line: &Value| !line["type"].as_str().unwrap().ends_with("_refused");
-    let lines = world.log(0).into_iter().skip(before);
-    lines.filter(|line| by_outsider(line) && is_change(line)).collect()
-}
-
-pub(crate) type Answer = Result<Value, punchlist_ops::Error>;
 
 fn no_role_gets_around_the_table_or_its_reach(backend: Backend) {
     let mut faults = Vec::new();
@@ -162,16 +36,86 @@ fn no_role_gets_around_the_table_or_its_reach(backend: Backend) {
     assert_eq!(faults, Vec::<String>::new());
 }
 
-/// Callers with the right role and a token that is not narrowed get an answer. So the refusals in
-/// the test above are caused by the token and not by the input.
+/// Callers with the right role and a token that is not narrowed get an answer, and see something
+/// where a narrowed token sees nothing. So the refusals and the empty answers in the test above are
+/// caused by the token and not by the input or an empty store.
 #[test]
 fn the_attacked_inputs_work_for_permitted_callers() {
     for operation in CATALOGUE {
         let world = World::new(Backend::SqliteMemory);
         let input = working_input(&world, operation);
-        let answer = world.ops.call(operation, &caller(&world, operation), input);
-        assert!(answer.is_ok(), "{}: {answer:?}", operation.name);
+        let me = caller(&world, operation);
+        let answer = world.ops.call(operation, &me, input.clone());
+        let answer = answer.unwrap_or_else(|error| panic!("{}: {error:?}", operation.name));
+        // Not every role that may ask sees something.
+        let by_others = Role::ALL.into_iter().filter(|role| operation.access.allows(*role));
+        let mut by_others = by_others.map(|role| {
+            let envelope = Envelope { actor: world.envelope(role).actor, ..me.clone() };
+            world.ops.call(operation, &envelope, input.clone())
+        });
+        let is_told = !answers_with_nothing(operation)
+            || !is_empty(&answer)
+            || by_others.any(|answer| answer.is_ok_and(|answer| !is_empty(&answer)));
+        assert!(is_told, "{} has nothing to hide: {answer}", operation.name);
     }
+}
+
+/// The calls of a run, as its model could make them: they get no further than the caller that
+/// started the run.
+#[test]
+fn no_run_gets_around_the_table_or_its_reach() {
+    let (mut faults, mut tried) = (Vec::new(), 0);
+    for operation in CATALOGUE {
+        let world = World::new(Backend::SqliteMemory);
+        let input = working_input(&world, operation);
+        for role in Role::ALL {
+            for reach in elsewhere() {
+                let starter = outsider(&world, operation, role, &reach);
+                let Some((agent, run, epoch)) = run_of(&world, &starter) else { continue };
+                let before = world.log(0).len();
+                let record = |answer: &Value| (answer.clone(), Vec::new());
+                let system = world.envelope(Role::System);
+                let (by, held) = ((&agent, &system), (run, epoch));
+                let called = world.ops.call_in_run(operation, by, held, input.clone(), record);
+                let answer: Answer = called.and_then(|call| call.map(|(answer, _)| answer));
+                let answer = answer.map(|answer| without_own(answer, run));
+                faults.extend(fault(operation, agent.actor.role, &reach, &answer));
+                let may_change = operation.effect == Effect::Write && answer.is_ok();
+                let changed = changes(&world, before);
+                if !may_change && !changed.is_empty() {
+                    faults.push(format!("{} in a run changed {changed:?}", operation.name));
+                }
+                tried += 1;
+            }
+        }
+    }
+    assert_eq!(faults, Vec::<String>::new());
+    assert!(tried > CATALOGUE.len() * 5, "{tried}");
+}
+
+/// The answer without what the caller did, and what is about its run: a run sees itself.
+fn without_own(mut answer: Value, run: RunId) -> Value {
+    let own = ["outsider".to_owned(), run.to_string()];
+    for items in answer.as_object_mut().into_iter().flatten().filter_map(|(_, v)| v.as_array_mut())
+    {
+        items.retain(|item| !own.iter().any(|own| item.to_string().contains(own)));
+    }
+    answer
+}
+
+/// Starts a run, if this caller may, and takes it. Returns the envelope of its agent.
+fn run_of(world: &World, starter: &Envelope) -> Option<(Envelope, RunId, i64)> {
+    let mut start = Envelope { context: punchlist_ops::Context::default(), ..starter.clone() };
+    let agents = "[agents.outsider]\nmodel = \"scripted:x\"";
+    start.agents = Roster::default().read(agents, Origin::User).unwrap().into();
+    let started = world.call_in(&start, "run_start", json!({ "prompt": "Go." })).ok()?;
+    let run = started["run"]["id"].as_str().and_then(RunId::parse).unwrap();
+    let system = Envelope { agents: Arc::clone(&start.agents), ..world.envelope(Role::System) };
+    let taken = world.call_in(&system, "run_take", json!({ "run": run.to_string() })).unwrap();
+    let look = world.ops.look_at_run(&system, run, 10, None).unwrap();
+    let mut agent = Envelope { actor: look.run.actor(), proof: Proof::Run(run), ..starter.clone() };
+    agent.context.run = Some(run);
+    Some((agent, run, taken["epoch"].as_i64().unwrap()))
 }
 
 /// A token for one issue works on that issue as far as its role allows.
@@ -180,7 +124,7 @@ fn a_narrowed_token_works_within_its_reach() {
     let world = World::new(Backend::SqliteMemory);
     world.call("issue_create", json!({ "title": "Mine" })).unwrap();
     let reach = Reach { number: Some(1), ..Reach::default() };
-    let show = punchlist_ops::catalogue::find("issue_show").unwrap();
+    let show = find("issue_show").unwrap();
     let mut envelope = outsider(&world, show, Role::Root, &reach);
     envelope.context = punchlist_ops::Context::default();
     world.call_in(&envelope, "issue_comment", json!({ "number": 1, "text": "hello" })).unwrap();
@@ -203,7 +147,7 @@ fn an_unbound_session_is_only_usable_by_its_starter() {
     for title in ["Mine to work on", "A secret one"] {
         world.call("issue_create", json!({ "title": title })).unwrap();
     }
-    let show = punchlist_ops::catalogue::find("issue_show").unwrap();
+    let show = find("issue_show").unwrap();
     let wide = Reach { project: Some("test".to_owned()), ..Reach::default() };
     let narrow = Reach { number: Some(1), ..wide.clone() };
     let bearer = |reach: &Reach| {
@@ -248,7 +192,7 @@ fn a_token_for_a_pillar_cannot_read_the_missions_chat() {
     let text = |text: &str| Some(text.to_owned());
     let mission = Reach { mission: text(slug), ..Reach::default() };
     let pillar = Reach { pillar: text("build-performance"), ..mission.clone() };
-    let show = punchlist_ops::catalogue::find("conversation_show").unwrap();
+    let show = find("conversation_show").unwrap();
     let lead = |reach: &Reach| outsider(&world, show, Role::Lead, reach);
     world.call_in(&lead(&mission), "conversation_show", chat.clone()).unwrap();
     let refused = world.call_in(&lead(&pillar), "conversation_show", chat).unwrap_err();

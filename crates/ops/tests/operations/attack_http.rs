@@ -5,42 +5,17 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 
-use punchlist_core::{Ids, Reach, Role, Time, TokenId};
+use punchlist_core::{Reach, Role, Time};
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation};
 use punchlist_ops::remote::RemoteContext;
 use punchlist_ops::{Envelope, Error, Ops, clock};
 use punchlist_server::http::{Limits, Server, Settings};
 use punchlist_server::remote::{Address, RemoteStore};
 use punchlist_store::Options;
-use punchlist_store::rows::tokens::Token;
+use punchlist_testkit::attack::{Answer, changes, elsewhere, fault, outsider, token_for};
+use punchlist_testkit::examples::{caller, working_input};
 use punchlist_testkit::{Backend, World};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
-
-use crate::attack::{Answer, changes, elsewhere, fault, outsider};
-use crate::every_operation::{caller, working_input};
-
-/// Creates a token in the store for the actor of this envelope. Returns its id and its secret.
-fn token_for(world: &World, envelope: &Envelope, number: u128) -> (TokenId, String) {
-    let secret = format!("punch_{number:064x}");
-    let digest: String =
-        Sha256::digest(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    let id = TokenId::from(Ids::new(world.now, number).ulid());
-    let token = Token {
-        id,
-        role: envelope.actor.role,
-        agent: Some(envelope.actor.agent.clone()),
-        reach: envelope.actor.reach.clone(),
-        created_by: "operator".to_owned(),
-        created_at: world.now,
-        expires_at: None,
-        revoked_at: None,
-        used_at: None,
-    };
-    let written = world.ops.store().unwrap().write(move |tx| tx.insert_token(&token, &digest));
-    written.unwrap();
-    (id, secret)
-}
 
 fn fixed() -> Time {
     Time::parse("2026-11-15T08:00:00Z").unwrap()

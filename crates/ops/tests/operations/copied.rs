@@ -8,10 +8,10 @@ use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, find};
 use punchlist_ops::{Envelope, Error};
 use punchlist_store::care::portable::{copy, write_out};
 use punchlist_store::{Options, Store};
+use punchlist_testkit::examples::{BEFORE, caller, remember, with_ids};
 use punchlist_testkit::{Backend, TestStore, World};
 use serde_json::{Map, Value, json};
 
-use crate::every_operation::{BEFORE, caller, remember, with_ids};
 
 /// Operations that take away what others have made. Only what comes before them is called, so that
 /// the rows stay.

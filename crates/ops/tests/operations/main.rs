@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
 
 mod attack;
+mod attack_hooks;
 mod attack_http;
+mod attack_reads;
 mod attention;
 mod copied;
 mod cursors;

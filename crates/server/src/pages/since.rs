@@ -10,7 +10,7 @@ use maud::{Markup, html};
 use punchlist_core::driver::StopReason;
 use punchlist_core::{Event, Time};
 use punchlist_ops::Error;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::event_list::{self, EventList, EventRow};
 
 use super::visit::Visit;
@@ -141,6 +141,7 @@ fn read(
     let input = event_list::Input {
         after,
         before,
+        since: Maybe(None),
         names: None,
         limit: Limit::of(EVENTS),
         visibility: None,

@@ -55,12 +55,18 @@ pub struct Recorded {
 /// If the two times of an event differ by more than this, the clock was overridden.
 const CLOCK_TOLERANCE_S: i64 = 60;
 
+/// Was the clock of an event overridden? Its own time, and the real time when it was recorded.
+#[must_use]
+pub const fn is_set_clock(at: Time, recorded_at: Time) -> bool {
+    let apart = at.micros().abs_diff(recorded_at.micros());
+    apart > CLOCK_TOLERANCE_S.unsigned_abs() * 1_000_000
+}
+
 impl Recorded {
     /// Was it recorded with an overridden clock (`PUNCHLIST_NOW`)?
     #[must_use]
     pub const fn is_under_set_clock(&self) -> bool {
-        let apart = self.at.micros().abs_diff(self.recorded_at.micros());
-        apart > CLOCK_TOLERANCE_S.unsigned_abs() * 1_000_000
+        is_set_clock(self.at, self.recorded_at)
     }
 
     /// The event; `None` if this build does not know its type.

@@ -116,16 +116,19 @@ impl Tx<'_> {
         )
     }
 
-    /// Removes all other sessions of a process.
+    /// Removes all other sessions of a process in the project of this one.
     pub fn only_session_of_process(
         &mut self,
         process: &str,
-        session: SessionId,
+        session: &Session,
     ) -> Result<(), Error> {
-        let session = session.to_string();
+        let (id, project) = (session.id.to_string(), session.project_id.to_string());
         self.write(
-            sql!("DELETE FROM host_processes WHERE process = $1 AND session_id <> $2"),
-            &[process.into(), (&session).into()],
+            sql!(
+                "DELETE FROM host_processes WHERE process = $1 AND session_id <> $2 \
+                 AND session_id IN (SELECT id FROM sessions WHERE project_id = $3)"
+            ),
+            &[process.into(), (&id).into(), (&project).into()],
         )
     }
 

@@ -6,9 +6,8 @@
 mod sentence;
 
 use maud::{Markup, html};
-use punchlist_core::Time;
 use punchlist_ops::Error;
-use punchlist_ops::input::Limit;
+use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::event_list::{self, EventList};
 
 use super::forms::{Done, Form, unknown};
@@ -49,6 +48,7 @@ fn read(visit: &Visit, wanted: &Wanted<'_>) -> Result<(Vec<Sentence>, Option<i64
         let input = event_list::Input {
             after: None,
             before,
+            since: Maybe(None),
             names: Some(true),
             limit: Limit::of(EVENTS),
             visibility: None,
@@ -167,7 +167,7 @@ fn entry(visit: &Visit, alike: &[Sentence]) -> Markup {
                 }
                 ul { @for one in alike { li { (line(visit, one)) } } }
             }
-            (when(visit, first.at))
+            (when(visit, first))
         }
     }
 }
@@ -179,12 +179,12 @@ fn line(visit: &Visit, one: &Sentence) -> Markup {
             p { b { (visit.name(&one.actor)) } " " (one.verb) " " (one.object) }
             @if let Some(said) = &one.said { p.hint { (said) } }
         }
-        (when(visit, one.at))
+        (when(visit, one))
     }
 }
 
-fn when(visit: &Visit, at: Time) -> Markup {
-    html! { span.when { (words::ago(at, visit.now())) } }
+fn when(visit: &Visit, one: &Sentence) -> Markup {
+    html! { span.when { (words::ago(one.at, visit.now())) @if one.set_clock { " (clock set)" } } }
 }
 
 pub(crate) fn act(_: &Visit, form: &Form) -> Result<Done, Error> {

@@ -57,6 +57,8 @@ impl Kind {
 pub(super) struct Sentence {
     pub(super) seq: i64,
     pub(super) at: Time,
+    /// Its time is not that of the real clock.
+    pub(super) set_clock: bool,
     pub(super) actor: String,
     pub(super) kind: Kind,
     pub(super) icon: Icon,
@@ -192,6 +194,7 @@ pub(super) fn of(
     Some(Sentence {
         seq: row.seq,
         at: row.at,
+        set_clock: row.is_under_set_clock(),
         actor: row.actor.clone(),
         kind,
         icon,
