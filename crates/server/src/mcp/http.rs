@@ -248,6 +248,7 @@ fn server(state: &Shared, asker: Asker, place: Option<Place>) -> McpServer {
         watched: Arc::default(),
         accepted: Arc::default(),
         is_announcing: Arc::default(),
+        subscribed: Arc::default(),
         session: None,
         stopping: Some(state.stopping.clone()),
         _place: place.map(Arc::new),

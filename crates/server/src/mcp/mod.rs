@@ -32,7 +32,7 @@ use std::sync::{Arc, Mutex};
 use punchlist_core::Time;
 use punchlist_ops::identity::Facts;
 use punchlist_ops::{Envelope, Ops};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use self::asker::Asker;
 use self::changes::Watched;
@@ -55,6 +55,8 @@ pub struct McpServer {
     accepted: Arc<Mutex<Vec<Accepted>>>,
     /// Are changes already announced on this connection?
     is_announcing: Arc<AtomicBool>,
+    /// Wakes the announcer when this connection makes a subscription.
+    subscribed: Arc<Notify>,
     /// The session of an HTTP request, if it has one.
     session: Option<Session>,
     /// True once the server is stopping.
@@ -93,6 +95,7 @@ impl McpServer {
             watched,
             accepted,
             is_announcing,
+            subscribed: Arc::default(),
             session: None,
             stopping: None,
             _place: None,
