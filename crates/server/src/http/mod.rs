@@ -16,6 +16,7 @@ mod metrics;
 mod needs;
 mod openapi;
 pub(crate) mod problem;
+mod progress;
 pub(crate) mod query;
 mod serve;
 pub(crate) mod sse;

@@ -25,6 +25,7 @@ use super::guard::{Peer, Site};
 use super::hub::Hub;
 use super::limits::{Limiter, Limits};
 use super::metrics::Metrics;
+use super::progress::Progress;
 use super::state::{Fixtures, State, router};
 use super::tls::{Tls, TlsFiles};
 use crate::mcp::fixtures;
@@ -237,7 +238,7 @@ impl Connection {
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.arrival)
             .max_buf_size(self.limits.headers_max)
-            .serve_connection(TokioIo::new(socket), service);
+            .serve_connection(TokioIo::new(Progress::new(socket, self.limits.progress)), service);
         let mut connection = std::pin::pin!(connection);
         // Errors on a connection concern only its client, so they are ignored here.
         let stopped = tokio::select! {
