@@ -9,6 +9,7 @@
 )]
 
 mod browser;
+mod document;
 mod pages;
 mod pages_decide;
 mod pages_work;
