@@ -10,6 +10,7 @@
 
 mod browser;
 mod document;
+mod figures;
 mod pages;
 mod pages_decide;
 mod pages_work;

@@ -12,7 +12,7 @@ pub(crate) mod guard;
 pub(crate) mod health;
 mod hub;
 pub(crate) mod limits;
-mod metrics;
+pub(crate) mod metrics;
 mod needs;
 mod openapi;
 pub(crate) mod problem;

@@ -24,7 +24,6 @@ use tokio::time::timeout;
 use super::guard::{Peer, Site};
 use super::hub::Hub;
 use super::limits::{Limiter, Limits};
-use super::metrics::Metrics;
 use super::progress::Progress;
 use super::state::{Fixtures, State, router};
 use super::tls::{Tls, TlsFiles};
@@ -126,7 +125,7 @@ impl Server {
             project: settings.project,
             site,
             limiter: Arc::new(Limiter::new(settings.limits)),
-            metrics: Metrics::default(),
+            metrics: Arc::default(),
             hub,
             changes: Changes::default(),
             days: Days::default(),

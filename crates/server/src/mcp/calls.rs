@@ -1,5 +1,7 @@
 //! Tool calls: each calls an operation of the catalogue and returns its answer or its refusal.
 
+use std::time::Instant;
+
 use punchlist_ops::catalogue::find;
 use punchlist_ops::{Envelope, Error, Operation};
 use rmcp::model::{
@@ -73,6 +75,15 @@ impl Call<'_> {
     }
 
     async fn make_in(&self, envelope: Envelope) -> Result<Value, Error> {
+        let start = Instant::now();
+        let answered = self.answered_in(envelope).await;
+        if let Some(metrics) = &self.server.metrics {
+            metrics.called(self.operation, start, &answered);
+        }
+        answered
+    }
+
+    async fn answered_in(&self, envelope: Envelope) -> Result<Value, Error> {
         let (operation, input) = (self.operation, Value::Object(self.arguments.clone()));
         if self.asker().is_request() && !envelope.project.trim().is_empty() {
             return called(&self.asker().ops, operation, envelope, input).await?.to_json();

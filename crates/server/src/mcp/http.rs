@@ -263,6 +263,7 @@ fn server(state: &Shared, asker: Asker, place: Option<Place>) -> McpServer {
         is_announcing: Arc::default(),
         subscribed: Arc::default(),
         session: None,
+        metrics: Some(Arc::clone(&state.metrics)),
         stopping: Some(state.stopping.clone()),
         _place: place.map(Arc::new),
     }

@@ -42,6 +42,7 @@ use self::session::Session;
 pub use self::stdio::Parent;
 use self::tools::Choice;
 use crate::http::limits::Place;
+use crate::http::metrics::Metrics;
 
 /// A server for one caller.
 #[derive(Clone, Debug)]
@@ -59,6 +60,8 @@ pub struct McpServer {
     subscribed: Arc<Notify>,
     /// The session of an HTTP request, if it has one.
     session: Option<Session>,
+    /// Counts the calls that come over HTTP.
+    metrics: Option<Arc<Metrics>>,
     /// True once the server is stopping.
     stopping: Option<watch::Receiver<bool>>,
     /// The slot of a stream, held while the stream is open.
@@ -97,6 +100,7 @@ impl McpServer {
             is_announcing,
             subscribed: Arc::default(),
             session: None,
+            metrics: None,
             stopping: None,
             _place: None,
         }
