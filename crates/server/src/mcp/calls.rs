@@ -12,7 +12,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
 use super::asker::Asker;
-use super::{McpServer, gates, waits};
+use super::{McpServer, brief, gates, waits};
 use crate::http::state::called;
 
 impl McpServer {
@@ -96,19 +96,33 @@ impl Call<'_> {
     }
 }
 
-/// Builds the result of a call. If the output also has a text for people, the result has a short
-/// text beside the structure, because a model pays for every token and gains nothing from reading
-/// the same twice.
+/// Builds the result of a call: the structure, and a short text for hosts that show only text. A
+/// model pays for every token and gains nothing from reading the same twice.
 pub(crate) fn answered(operation: &Operation, output: Value) -> CallToolResult {
     let text = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default();
+    // Tasks are named by their ids, which the markdown of a plan does not have.
+    if output.get("tasks").and_then(Value::as_array).is_some_and(|tasks| !tasks.is_empty()) {
+        let mut tree = output.clone();
+        if let Value::Object(fields) = &mut tree {
+            fields.remove("markdown");
+        }
+        return with_text(brief::text(&tree), output);
+    }
     let (list, message) = (text("markdown").trim_end().to_owned(), text("message").to_owned());
     let short = match (list.is_empty(), message.is_empty()) {
-        (false, true) => Some(list),
-        (false, false) => Some(format!("{list}\n\n{message}")),
-        (true, _) => gates::words(operation, &output).or_else(|| waits::words(operation, &output)),
+        (false, true) => list,
+        (false, false) => format!("{list}\n\n{message}"),
+        (true, _) => {
+            let words = gates::words(operation, &output);
+            let words = words.or_else(|| waits::words(operation, &output));
+            words.unwrap_or_else(|| brief::text(&output))
+        }
     };
-    let Some(short) = short else { return CallToolResult::structured(output) };
-    let mut result = CallToolResult::success(vec![ContentBlock::text(short)]);
+    with_text(short, output)
+}
+
+fn with_text(text: String, output: Value) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(output);
     result
 }

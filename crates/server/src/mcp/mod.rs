@@ -1,12 +1,14 @@
 //! MCP: one handler for both transports and both eras of the protocol (ADR 0028).
 //!
-//! `asker` identifies the sender, `calls` calls operations, `gates` passes questions on to the
+//! `asker` identifies the sender, `calls` calls operations and `brief`
+//! describes their answers, `gates` passes questions on to the
 //! client's user, `waits` waits for delegations, `resources` and `prompts` read, `changes` detects
 //! what to announce. `stdio` and `http` are the transports; `session`, `asking` and `notices` are
 //! sessions over HTTP (ADR 0031). No rule is in this module.
 
 mod asker;
 mod asking;
+mod brief;
 mod calls;
 mod changes;
 pub(crate) mod fixtures;
