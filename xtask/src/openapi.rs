@@ -33,7 +33,7 @@ pub(crate) fn check(root: &Path, postgres: &str) -> Result<()> {
         command.arg(format!("{}/openapi.json", served.url)).args(["--url", &served.url]);
         command.args(["--header", &format!("Authorization: Bearer {}", served.token)]);
         command.args(["--exclude-path", "/v1/events", "--phases", "examples,fuzzing"]);
-        command.args(["--max-examples", "5", "--generation-allow-x00", "false"]);
+        command.args(["--max-examples", "10", "--generation-allow-x00", "false"]);
         command.args(["--suppress-health-check", "all", "--request-timeout", "20"]);
         command.current_dir(&folder).stdin(Stdio::null());
         run(&mut command, "schemathesis")?;

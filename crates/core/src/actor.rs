@@ -68,6 +68,9 @@ impl AgentPath {
         Self("primary".to_owned())
     }
 
+    /// The pattern for a JSON Schema.
+    pub const PATTERN: &'static str = r"^[\w-]+(\.[\w-]+)*$";
+
     /// Reads a path: words of letters, digits, `-` and `_`, joined by dots.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

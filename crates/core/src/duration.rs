@@ -20,6 +20,9 @@ impl Span {
     /// The pattern for a JSON Schema. Longer numbers are accepted too, up to the limit.
     pub const PATTERN: &'static str = "^[0-9]{1,4}[smhd]$";
 
+    /// The pattern of a span that is not zero.
+    pub const PATTERN_OF_SOME: &'static str = "^0{0,3}[1-9][0-9]{0,3}[smhd]$";
+
     /// The longest accepted span: a hundred years. It keeps sums of spans small.
     pub const LIMIT: Self = Self::days(36_500);
 

@@ -28,6 +28,13 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// The pattern for a JSON Schema.
+    pub const PATTERN: &'static str = concat!(
+        r"^(commit:[0-9A-Fa-f]{7,64}",
+        r"|(test|pr|file|note):[\s\S]*\S[\s\S]*",
+        r"|url:https?://[\s\S]*)$",
+    );
+
     /// Reads `kind:value`; the value must not be empty, and a commit must be hexadecimal.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {

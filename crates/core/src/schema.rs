@@ -29,9 +29,22 @@ macro_rules! plain {
     )+};
 }
 
+impl JsonSchema for Evidence {
+    fn schema_name() -> Cow<'static, str> {
+        "Evidence".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": Self::PATTERN })
+    }
+}
+
 plain! {
     Time is "string",
     Deadline is "string",
-    Evidence is "string",
     Figure is "number",
 }

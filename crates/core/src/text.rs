@@ -48,6 +48,9 @@ impl fmt::Display for TextFault {
     }
 }
 
+/// The pattern of a text that is not blank, for JSON Schemas.
+pub const NOT_BLANK: &str = r"\S";
+
 fn clean(raw: &str, limit: usize, unit: Unit) -> Result<&str, TextFault> {
     let text = raw.trim();
     if text.is_empty() {
@@ -118,7 +121,9 @@ macro_rules! text {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "minLength": 1, "maxLength": $limit })
+                json_schema!({
+                    "type": "string", "minLength": 1, "maxLength": $limit, "pattern": NOT_BLANK,
+                })
             }
         }
     };

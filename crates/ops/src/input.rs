@@ -10,13 +10,16 @@ use std::borrow::Cow;
 use std::fmt;
 
 use punchlist_core::evidence::Evidence;
-use punchlist_core::text::{Body, Content, TextFault, Title};
+use punchlist_core::text::{Body, Content, NOT_BLANK, TextFault, Title};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 pub use cursor::{Cursor, Key};
-pub use spelled::{Agent, Due, Lasting, Limit, Past, Reference, Since, When, Words};
+pub use spelled::{
+    Agent, Due, Expires, Lasting, Limit, Past, PlanFile, Reference, Since, When, Words,
+};
 
 /// An optional text: absent, null and blank all mean none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,6 +69,9 @@ impl fmt::Display for Unclean {
     }
 }
 
+/// The beginning of the pattern of a text that may be blank.
+pub const OR_BLANK: &str = "^$|";
+
 /// A text type that trims and validates its input.
 pub trait Clean: Sized {
     fn clean(raw: &str) -> Result<Self, Unclean>;
@@ -114,6 +120,15 @@ impl<T: JsonSchema> JsonSchema for Maybe<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
         schema.remove("minLength");
+        schema.insert("type".into(), json!(["string", "null"]));
+        match schema.get("pattern").and_then(Value::as_str) {
+            Some(NOT_BLANK) => drop(schema.remove("pattern")),
+            Some(pattern) => {
+                let pattern = format!("{OR_BLANK}{pattern}");
+                schema.insert("pattern".into(), pattern.into());
+            }
+            None => {}
+        }
         schema
     }
 }

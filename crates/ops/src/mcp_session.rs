@@ -183,6 +183,13 @@ impl Ops {
         })?)
     }
 
+    /// Has the client ended the session?
+    pub fn mcp_has_ended(&self, session: &McpSession) -> Result<bool, Error> {
+        let McpSession(holder) = session.clone();
+        let end = self.store()?.read(move |tx| tx.mcp_entry(&holder, EntryKind::End, ""))?;
+        Ok(end.is_some())
+    }
+
     /// Records that a resource now reads differently. Returns false if another stream has announced
     /// it, or the subscription has ended.
     pub fn mcp_announce(
@@ -209,7 +216,7 @@ impl Ops {
         })?)
     }
 
-    /// Ends a session: its subscriptions are deleted, and its streams end.
+    /// Ends a session: its subscriptions are deleted, its streams end, and its id stops working.
     pub fn mcp_end(&self, session: &McpSession) -> Result<(), Error> {
         let McpSession(holder) = session.clone();
         Ok(self.store()?.write(move |tx| {

@@ -18,23 +18,35 @@ pub(crate) type Generate = fn(&mut SchemaGenerator) -> Schema;
 #[must_use]
 pub fn of_input<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings());
-    plain(&mut schema, true);
+    plain(&mut schema, Form::Plain);
     schema
 }
 
-/// The schema of everything that is accepted, including null.
+/// The schema of everything that is accepted: null, and how texts are written.
 #[must_use]
 pub fn of_request<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings());
-    plain(&mut schema, false);
+    plain(&mut schema, Form::Request);
     schema
+}
+
+/// Removes null from the schema of a request, for query parameters, which cannot be null.
+pub fn without_nulls(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            without_null(object);
+            object.values_mut().for_each(without_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_nulls),
+        _ => {}
+    }
 }
 
 /// The schema of an output.
 #[must_use]
 pub fn of_output<T: JsonSchema>() -> Value {
     let mut schema = generate::<T>(settings().for_serialize());
-    plain(&mut schema, false);
+    plain(&mut schema, Form::Output);
     schema
 }
 
@@ -92,15 +104,15 @@ pub fn shared() -> Shared {
     let operations = CATALOGUE.iter().map(|operation| {
         let mut input = (operation.input_type)(&mut readers).to_value();
         let mut output = (operation.output_type)(&mut writers).to_value();
-        plain(&mut input, true);
-        plain(&mut output, false);
+        plain(&mut input, Form::Plain);
+        plain(&mut output, Form::Output);
         (operation.name, input, output)
     });
     let operations = operations.collect();
     let (mut inputs, mut outputs) =
         (readers.take_definitions(true), writers.take_definitions(true));
-    inputs.values_mut().for_each(|schema| plain(schema, true));
-    outputs.values_mut().for_each(|schema| plain(schema, false));
+    inputs.values_mut().for_each(|schema| plain(schema, Form::Plain));
+    outputs.values_mut().for_each(|schema| plain(schema, Form::Output));
     Shared { operations, inputs, outputs }
 }
 
@@ -110,12 +122,35 @@ pub fn description(schema: &Value) -> &str {
     schema.get("description").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn plain(schema: &mut Value, drop_null: bool) {
+/// How exact a schema is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// An input as models and command lines see it: types and names. Its description says how a
+    /// text is written, and a wrong one is refused with its spelling.
+    Plain,
+    /// An input with everything that is accepted.
+    Request,
+    Output,
+}
+
+/// Keywords that only narrow a type.
+const NARROWING: [&str; 2] = ["anyOf", "allOf"];
+
+fn plain(schema: &mut Value, form: Form) {
+    let drop_null = form == Form::Plain;
     match schema {
         Value::Object(object) => {
             object.remove("title");
-            if object.get("format").is_some_and(|format| format != "date-time") {
+            let is_kept =
+                |format: &Value| format == "date-time" || format == "date" && form == Form::Request;
+            if object.get("format").is_some_and(|format| !is_kept(format)) {
                 object.remove("format");
+            }
+            if form != Form::Request {
+                object.shift_remove("pattern");
+                if object.contains_key("type") {
+                    NARROWING.iter().for_each(|word| drop(object.shift_remove(*word)));
+                }
             }
             // The description says what an absent field means; a default in an input only costs
             // tokens.
@@ -134,17 +169,17 @@ fn plain(schema: &mut Value, drop_null: bool) {
                 // The names of properties are not schema keywords.
                 if key == "properties" {
                     if let Value::Object(properties) = inner {
-                        properties.values_mut().for_each(|inner| plain(inner, drop_null));
+                        properties.values_mut().for_each(|inner| plain(inner, form));
                         // Claude Code lists no tool at all if the schema of one property is `true`.
                         let any = properties.values_mut().filter(|inner| **inner == true);
                         any.for_each(|inner| *inner = Value::Object(Map::new()));
                     }
                 } else {
-                    plain(inner, drop_null);
+                    plain(inner, form);
                 }
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| plain(item, drop_null)),
+        Value::Array(items) => items.iter_mut().for_each(|item| plain(item, form)),
         _ => {}
     }
 }

@@ -41,34 +41,35 @@ pub fn listed(role: Role, choice: Choice) -> Vec<&'static Operation> {
 }
 
 /// What a host should know before the first call: what the listed tools are for, and what to do
-/// after a refusal. It is short, because it is part of every session.
+/// after a refusal. It is short, because it is part of every session. Names of tools are in
+/// backticks, because many of them are also ordinary words.
 #[must_use]
 pub fn instructions(role: Role, choice: Choice) -> String {
     let about = match profile(role, choice) {
         Some(Profile::Turn) => {
-            "Plan with create_todo, see what is open with list_todo, settle each item with \
-             complete_todo before the final answer."
+            "Plan with `create_todo`, see what is open with `list_todo`, settle each item with \
+             `complete_todo` before the final answer."
         }
         Some(Profile::Issue) => {
-            "todo holds the steps and criteria of this session's issue: start a step, settle it \
+            "`todo` holds the steps and criteria of this session's issue: start a step, settle it \
              with done, and claim a criterion with evidence when it is met. The operator accepts \
-             criteria; ask for it with checkpoint. ask and form reach a person. delegate hands \
-             work on."
+             criteria; ask for it with `checkpoint`. `ask` and `form` reach a person. `delegate` \
+             hands work on. `issue` is the tracker."
         }
         Some(Profile::Plan) => {
-            "plan shows the task you were assigned; add subtasks below it, and complete it when it \
-             is done."
+            "`plan` shows the task you were assigned; add subtasks below it, and complete it when \
+             it is done."
         }
         Some(Profile::Session) => {
-            "todo_write replaces this session's list, todo_read shows it; keep one item in \
+            "`todo_write` replaces this session's list, `todo_read` shows it; keep one item in \
              progress."
         }
         Some(Profile::Mission) => {
-            "A mission has pillars with todos and metrics. mission_status shows where it is; \
+            "A mission has pillars with todos and metrics. `mission_status` shows where it is; \
              completing a todo is the lead's."
         }
         Some(Profile::Inbox) => {
-            "gate_list shows what waits for the operator, gate_answer answers it; nothing else \
+            "`gate_list` shows what waits for the operator, `gate_answer` answers it; nothing else \
              goes on until then."
         }
         None => "Every operation of this role is listed.",

@@ -23,9 +23,14 @@ struct Impatient {
 
 impl Impatient {
     fn start() -> Self {
+        Self::with(Limits::default())
+    }
+
+    fn with(limits: Limits) -> Self {
         let store = TestStore::new(Backend::SqliteFile);
         let ops = Arc::new(Ops::new(store.target().clone(), Options::default()));
-        let limits = Limits { arrival: Duration::from_millis(300), ..Limits::default() };
+        let short = Duration::from_millis(300);
+        let limits = Limits { arrival: short, progress: short, ..limits };
         let settings = Settings {
             listen: ([127, 0, 0, 1], 0).into(),
             tls: None,
@@ -79,6 +84,20 @@ fn a_connection_without_headers_is_closed() {
         let (_, took) = server.answer_to(beginning);
         assert!(took < Duration::from_secs(15), "{beginning:?}: {took:?}");
     }
+    server.stop();
+}
+
+/// A client that asks for much and reads nothing is disconnected: here it has the only place, and
+/// then another client gets it.
+#[test]
+fn a_client_that_never_reads_loses_its_place() {
+    let server = Impatient::with(Limits { connections: 1, ..Limits::default() });
+    let mut socket = TcpStream::connect(&server.address).unwrap();
+    let request = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    socket.write_all(request.repeat(40).as_bytes()).unwrap();
+    let (probe, _) = server.answer_to("GET /healthz HTTP/1.0\r\n\r\n");
+    assert!(probe.contains(" 200 "), "{probe}");
+    drop(socket);
     server.stop();
 }
 

@@ -353,14 +353,33 @@ impl Tx<'_> {
 
     /// Was a copy into this store started and not finished?
     pub(crate) fn is_unfinished(&mut self) -> Result<bool, Error> {
-        let version = match self.dialect() {
+        Ok(self.version()? < 0)
+    }
+
+    /// Fails unless the store has the schema of this build. It had when it was opened, but another
+    /// program may have changed it since.
+    pub fn check_schema(&mut self) -> Result<(), Error> {
+        let version = self.version()?;
+        match compare(version, MIGRATIONS) {
+            Found::Current => Ok(()),
+            Found::Newer(version) => Err(newer(version, MIGRATIONS)),
+            Found::Unfinished => Err(unfinished()),
+            Found::Fresh | Found::Older(_) => {
+                let (kind, ours) = (ErrorKind::Unreachable, known());
+                let detail = format!("its schema is version {version}, this punch needs {ours}");
+                Err(Error::new(kind, detail))
+            }
+        }
+    }
+
+    fn version(&mut self) -> Result<i64, Error> {
+        match self.dialect() {
             crate::Dialect::Sqlite => {
                 let asked = sql!("SELECT user_version FROM pragma_user_version");
-                self.first(asked, &[], |row| row.int(0))?.unwrap_or_default()
+                Ok(self.first(asked, &[], |row| row.int(0))?.unwrap_or_default())
             }
-            crate::Dialect::Postgres => postgres_version(self)?,
-        };
-        Ok(version < 0)
+            crate::Dialect::Postgres => postgres_version(self),
+        }
     }
 }
 

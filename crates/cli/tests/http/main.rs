@@ -9,6 +9,8 @@
 )]
 
 mod browser;
+mod document;
+mod figures;
 mod pages;
 mod pages_decide;
 mod pages_work;

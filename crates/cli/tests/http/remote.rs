@@ -226,6 +226,68 @@ fn wait_sees_the_writes_of_others() {
     assert_eq!(answer["events"][0]["data"]["issue"]["title"], "B");
 }
 
+/// A host's hooks work over a server: the session gets its work, and a stop with open steps is
+/// continued. The same stop is allowed when the steps are done.
+fn hooks_govern_a_session_over_a_server(backend: Backend) {
+    let place = Place::new(backend);
+    let operator = place.operator();
+    let served = Served::start(&place);
+    let root = token(&place, &operator, &["--role", "root", "--agent", "coder"]);
+    let punch = |words: &[&str]| over(&place, &served, words).with(&root);
+    let hook = |event: &str, payload: &Value| -> Value {
+        let hook = place.bare(["hook", "claude", event, "--db", &served.url]);
+        let hook = hook.env("PUNCHLIST_PROJECT", "test").with(&root);
+        let hook = hook.env("PUNCHLIST_HOOK_TIMEOUT_MS", "60000").stdin(payload.to_string());
+        let ran = hook.run();
+        assert_eq!(ran.exit, Some(0), "{event}: {ran:?}");
+        serde_json::from_str(&ran.stdout).unwrap_or(Value::Null)
+    };
+    punch(&["issue", "new", "Slow build"]).answer();
+    let start = json!({ "session_id": "s1", "source": "startup" });
+    assert_eq!(hook("session-start", &start), Value::Null, "there is nothing to say yet");
+    punch(&["session", "bind", "1", "--session", "s1"]).answer();
+    punch(&["todo", "add", "Measure it", "--session", "s1"]).answer();
+    let told = hook("session-start", &json!({ "session_id": "s1", "source": "compact" }));
+    let text = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(text.contains("Slow build") && text.contains("Measure it"), "{text}");
+    let stop = |said: &str| {
+        json!({ "session_id": "s1", "prompt_id": "p1", "stop_hook_active": false,
+            "last_assistant_message": said })
+    };
+    let blocked = hook("stop", &stop("I am done."));
+    assert_eq!(blocked["decision"], "block", "{blocked}");
+    punch(&["todo", "done", "Measure it", "--session", "s1"]).answer();
+    assert_eq!(hook("stop", &stop("Now it is done.")), Value::Null);
+    let log = punch(&["call", "event_list", r#"{"limit":1000}"#]).answer();
+    let mut hooks = log["events"].as_array().unwrap().iter();
+    assert!(hooks.any(|event| event["type"] == "hook_answered"), "{log}");
+}
+
+/// `--watch` draws a plan again when somebody else changes it.
+fn a_tree_is_watched_over_a_server(backend: Backend) {
+    let place = Place::new(backend);
+    let operator = place.operator();
+    std::fs::write(place.home().join("plan.md"), "# Plan\n- [ ] one\n- [ ] two\n").unwrap();
+    place.punch(["plan", "import", "plan.md", "--json"]).with(&operator).answer();
+    let served = Served::start(&place);
+    let watch = place.bare(["plan", "tree", "plan.md", "--watch", "--db", &served.url]);
+    let mut watching = watch.env("PUNCHLIST_PROJECT", "test").spawn();
+    let lines = Lines::of(&mut watching);
+    let until = |words: &str| loop {
+        let line = lines.0.recv_timeout(PATIENCE).expect("a line in time");
+        if line.contains(words) {
+            break;
+        }
+    };
+    until("t3 two (pending)");
+    place.punch(["call", "agent_register", r#"{"agent":"backend"}"#, "--json"]).answer();
+    let assign = ["plan", "assign", "t3", "--to", "backend", "--json"];
+    place.punch(assign).with(&operator).answer();
+    until("t3 two (@backend, active)");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+}
+
 /// MCP over a remote store: the token determines the tools and their rights.
 #[test]
 fn mcp_serves_the_tools_of_the_token() {
@@ -257,9 +319,14 @@ fn mcp_serves_the_tools_of_the_token() {
     let mut answers = Vec::new();
     for request in requests {
         writeln!(input, "{request}").unwrap();
-        if request.get("id").is_some() {
+        while request.get("id").is_some() {
             let line = lines.next().unwrap().unwrap();
-            answers.push(serde_json::from_str::<Value>(&line).unwrap());
+            let message: Value = serde_json::from_str(&line).unwrap();
+            // Changes are announced in between.
+            if message.get("method").is_none() {
+                answers.push(message);
+                break;
+            }
         }
     }
     drop(input);
@@ -291,6 +358,8 @@ fn server_opens_no_file_that_a_client_names() {
 }
 
 on_every_lasting_store!(
+    hooks_govern_a_session_over_a_server,
+    a_tree_is_watched_over_a_server,
     a_request_is_repeated_if_the_server_restarts_in_the_middle,
     the_log_is_followed_across_a_restart
 );

@@ -1,5 +1,6 @@
 //! Every status that a request can be answered with, and its code.
 
+use punchlist_store::sql;
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
 
@@ -231,7 +232,39 @@ fn a_broken_store_is_reported_with_503() {
     assert!(code.starts_with("store_"), "{code}");
 }
 
+/// A store whose schema is not ours any more is not ready, and the process still lives.
+fn a_store_with_another_schema_is_not_ready(backend: Backend) {
+    let place = Place::new(backend);
+    let served = Served::start(&place);
+    assert_eq!(served.get("/readyz").answer(), json!({ "ok": true }));
+    // Opened before: a store with another schema cannot be opened.
+    let store = place.open();
+    let set = |version: i64| match backend {
+        Backend::Postgres => {
+            let sql = sql!("UPDATE schema_version SET version = $1");
+            let changed: Result<(), punchlist_store::Error> =
+                store.write(move |tx| tx.write(sql, &[version.into()]));
+            changed.unwrap();
+        }
+        _ => {
+            let connection = rusqlite::Connection::open(place.file()).unwrap();
+            connection.pragma_update(None, "user_version", version).unwrap();
+        }
+    };
+    let known = punchlist_store::migrate::MIGRATIONS.last().unwrap().version;
+    for version in [known + 1, known - 1, 0] {
+        set(version);
+        let (status, code) = served.get("/readyz").refusal();
+        assert_eq!(status, 503, "{version}: {code}");
+        assert!(code.starts_with("store_"), "{version}: {code}");
+        assert_eq!(served.get("/healthz").status, 200);
+    }
+    set(known);
+    assert_eq!(served.get("/readyz").answer(), json!({ "ok": true }));
+}
+
 on_every_lasting_store!(
+    a_store_with_another_schema_is_not_ready,
     operations_answer_by_post_and_reads_by_get,
     unchanged_answers_are_not_sent_again,
     idempotency_key_has_one_effect,

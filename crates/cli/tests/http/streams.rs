@@ -1,11 +1,12 @@
 //! `GET /v1/events`: in order, resumable, complete, and limited to what the caller may see.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use punchlist_testkit::{Backend, on_every_lasting_store};
 use serde_json::{Value, json};
 
-use crate::serving::{Events, Message, Served, token};
+use crate::serving::{Events, Message, PATIENCE, Served, token};
 use crate::support::Place;
 
 fn titles(message: &Message) -> Option<String> {
@@ -167,6 +168,28 @@ fn stream_shows_what_its_token_may_see(backend: Backend) {
     }
 }
 
+/// A token that expires is refused from then on, and its streams end by themselves.
+fn a_token_that_expires_ends_its_streams(backend: Backend) {
+    let place = Place::new(backend);
+    let operator = place.operator();
+    let served = Served::with(&place, &["--listen", "127.0.0.1:0", "--rate", "0"]);
+    let words = ["--role", "root", "--agent", "coder", "--expires", "3s"];
+    let short = token(&place, &operator, &words);
+    let bearer = format!("Bearer {short}");
+    let mut stream = served.events("", &[("Authorization", bearer.as_str())]);
+    assert_eq!(stream.status, 200);
+    let list = || served.post_as(&short, "issue_list", &json!({}));
+    let deadline = Instant::now() + PATIENCE;
+    while list().status == 200 {
+        assert!(Instant::now() < deadline, "it has not expired");
+        std::thread::yield_now();
+    }
+    assert_eq!(list().refusal(), (401, "token_invalid".to_owned()));
+    while stream.next().is_some() {}
+    let again = served.events("", &[("Authorization", bearer.as_str())]);
+    assert_eq!(again.status, 401);
+}
+
 /// When the store starts to require tokens, streams without one end.
 #[test]
 fn streams_without_a_token_end_with_the_rule() {
@@ -271,6 +294,7 @@ impl Place {
 }
 
 on_every_lasting_store!(
+    a_token_that_expires_ends_its_streams,
     events_arrive_in_order_and_from_a_cursor,
     bad_cursors_and_filters_are_refused,
     lost_cursor_gets_reset_required,

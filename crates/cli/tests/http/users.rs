@@ -79,6 +79,8 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
     let new = ["issue", "new", "Alpha fails", "--criteria", "A test covers it"];
     as_server(&new, Some(&operator));
     as_server(&["issue", "new", "Beta", "--body", "the secret of Beta"], Some(&operator));
+    as_server(&["session", "start", "Work", "--external-id", "host-1"], Some(&operator));
+    as_server(&["session", "bind", "1", "--session", "host-1"], Some(&operator));
     let narrow = [
         "token",
         "new",
@@ -94,10 +96,12 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
         "1h",
     ];
     let secret = as_server(&narrow, Some(&operator))["token"].as_str().unwrap().to_owned();
+    let system = as_server(&["token", "new", "--role", "system"], Some(&operator));
+    let system = system["token"].as_str().unwrap().to_owned();
     let mut serve = Command::new(&punch);
     serve.args(["serve", "--listen", "127.0.0.1:0", "--jobs", "0", "--json", "--db", &file]);
     serve.env_clear().env("HOME", &server_home).env("PATH", "/usr/bin:/bin");
-    serve.env("PUNCHLIST_TOKEN", &operator).env("PUNCHLIST_PROJECT", "test");
+    serve.env("PUNCHLIST_TOKEN", &system).env("PUNCHLIST_PROJECT", "test");
     serve.current_dir(&server_home).uid(SERVER).gid(SERVER);
     let served = Served::of(serve);
     let with = |secret: &str, words: &[&str]| {
@@ -107,9 +111,18 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
     // The agent's own work succeeds.
     assert_eq!(with(&secret, &["issue", "show", "1"]).0, Some(0));
     assert_eq!(with(&secret, &["issue", "comment", "1", "On it."]).0, Some(0));
-    // It cannot close, read or create what it may not.
+    // It asks a question, and cannot answer it.
+    let question = ["call", "ask", r#"{"question":"May I?"}"#, "--session", "host-1", "--json"];
+    let (exit, asked) = with(&secret, &question);
+    assert_eq!(exit, Some(0), "{asked}");
+    let asked: Value = serde_json::from_str(&asked).unwrap();
+    let answer = json!({ "gateId": asked["gateId"], "decision": "resume", "response": "yes" });
+    let answer = answer.to_string();
+    // It cannot close, read, create or answer what it may not.
     for words in [
-        &["issue", "transition", "1", "resolved"][..],
+        &["call", "gate_answer", &answer][..],
+        &["call", "gate_answer", &answer, "--as", "operator"],
+        &["issue", "transition", "1", "resolved"],
         &["issue", "show", "2"],
         &["issue", "comment", "2", "I was here"],
         &["issue", "new", "Another"],
@@ -125,6 +138,37 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
         assert!(matches!(exit, Some(1 | 4)), "{words:?}: {exit:?} {said}");
         assert!(!said.contains("the secret of Beta"), "{words:?}: {said}");
     }
+    // Nor with requests of its own making.
+    let bearer = format!("Bearer {secret}");
+    let own = ("Authorization", bearer.as_str());
+    let tool = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "gate_answer", "arguments": serde_json::from_str::<Value>(&answer).unwrap(),
+        "_meta": { "punchlist/role": "operator" } } });
+    for (path, headers, body) in [
+        ("/v1/gate_answer", vec![own], answer.clone()),
+        ("/v1/gate_answer", vec![own, ("Punchlist-As", "operator")], answer.clone()),
+        ("/v1/gate_answer", vec![own, ("Punchlist-Agent", "primary")], answer.clone()),
+        ("/v1/gate_answer", vec![("X-Forwarded-For", "10.0.0.1")], answer.clone()),
+        ("/v1/gate_answer", vec![("Cookie", "punchlist_session=guess")], answer.clone()),
+        ("/v1/gate_answer", Vec::new(), answer.clone()),
+        ("/v1/issue_show", vec![own], json!({ "number": 2 }).to_string()),
+        ("/v1/issue_transition", vec![own], r#"{"number":1,"status":"resolved"}"#.to_owned()),
+        ("/v1/token_new", vec![own], r#"{"role":"operator"}"#.to_owned()),
+        ("/remote/caller", Vec::new(), "{}".to_owned()),
+    ] {
+        let reply = served.ask("POST", path, &headers, &body);
+        let said = String::from_utf8_lossy(&reply.body).into_owned();
+        assert!(matches!(reply.status, 401 | 403 | 409), "{path} {headers:?}: {reply:?}");
+        assert!(!said.contains("the secret of Beta"), "{path} {headers:?}: {said}");
+    }
+    let page = served.ask("GET", "/p/test/inbox", &[own], "");
+    assert_eq!((page.status, page.header("location")), (303, Some("/sign-in")), "{page:?}");
+    let accept = ("Accept", "application/json, text/event-stream");
+    let called = served.ask("POST", "/mcp", &[own, accept], &tool.to_string());
+    let result = called.json();
+    assert_eq!(result["result"]["isError"], true, "{result}");
+    let gates = as_server(&["call", "gate_list", "{}"], Some(&operator));
+    assert_eq!(gates["gates"][0]["state"], "open", "{gates}");
     // Leaving the token out, or inventing one, gives no rights.
     let bare = [("PUNCHLIST_DB", served.url.as_str())];
     assert_eq!(as_agent(&home, &punch, &["issue", "show", "1"], &bare).0, Some(4));
@@ -151,7 +195,7 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
         let (exit, said) = as_agent(&home, Path::new(program), &words, &[]);
         assert_ne!(exit, Some(0), "{program} {words:?}: {said}");
     }
-    // Nor can it read the server's memory, or its environment, which contains the operator's token.
+    // Nor can it read the server's memory, or its environment, which contains the system token.
     for part in ["environ", "mem", "maps", "fd"] {
         let path = format!("/proc/{}/{part}", served.pid());
         let (exit, said) = as_agent(&home, Path::new("/bin/cat"), &[&path], &[]);

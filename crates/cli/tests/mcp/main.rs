@@ -22,5 +22,6 @@ mod subscribing;
 #[path = "../e2e/support.rs"]
 mod support;
 mod talk;
+mod texts;
 mod tools;
 mod waiting;

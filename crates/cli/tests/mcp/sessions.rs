@@ -311,6 +311,20 @@ fn any_server_announces(backend: Backend) {
     assert_eq!(there.bare("DELETE").status, 200);
     while stream.next().is_some() {}
     assert_eq!([talk.bare("GET").status, there.bare("GET").status], [404, 404]);
+    // No server takes another message of it, of any kind.
+    let ping = talk.message("ping", &json!({}));
+    let list = talk.message("tools/list", &json!({}));
+    let call = json!({ "name": "issue", "arguments": { "action": "list" } });
+    let call = talk.message("tools/call", &call);
+    let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let four = Served::start(&place);
+    for message in [ping, list, call, note] {
+        for talk in [&there, &talk.at(&four)] {
+            assert_eq!(talk.post(&message).0, 404, "{message}");
+        }
+    }
+    assert_eq!(there.bare("DELETE").status, 404);
+    assert_eq!(there.in_session(None).request("ping", &json!({}))["result"], json!({}));
 }
 
 #[test]

@@ -136,27 +136,62 @@ fn an_attack_by_a_listener_without_rights_hears_nothing() {
     }
 }
 
-/// The list of tools depends on the caller and on the issue its session is bound to.
-#[test]
-fn the_tools_are_announced_when_the_binding_changes() {
-    let (place, operator) = with_issue(Backend::SqliteFile);
+/// The list of tools depends on the issue that the caller's session is bound to. A connection with
+/// a handshake is notified without having subscribed to anything.
+fn the_tools_are_announced_when_the_binding_changes(backend: Backend, is_remote: bool) {
+    let (place, operator) = with_issue(backend);
+    let served = is_remote.then(|| Served::start(&place));
+    let punch = |session: &str| match &served {
+        None => place.punch(["mcp", "--session", session]),
+        Some(served) => place
+            .bare(["mcp", "--session", session, "--db", &served.url])
+            .env("PUNCHLIST_PROJECT", "test"),
+    };
     let started = operate(&place, &operator, "session_start", &json!({ "title": "Work" }));
     let session = started["session"]["id"].as_str().unwrap().to_owned();
-    let bind = json!({ "session": session, "number": 1 });
-    let mut connected = Talk::stdio(&place, Era::Handshake, &["--session", &session]);
-    // The list is watched once it has been read.
-    connected.request("resources/subscribe", &json!({ "uri": ISSUE }));
-    comment(&place, &operator, 1);
-    connected.hear("notifications/resources/updated");
-    let mut listening = Talk::stdio(&place, Era::Stateless, &["--session", &session]);
+    let mut connected = Talk::with(&punch(&session), Era::Handshake, json!({}));
+    // The lists are watched once they have been read; then a new issue is announced.
+    let changed = "notifications/resources/list_changed";
+    let mut is_heard = false;
+    for attempt in 0..30 {
+        let title = format!("Issue {attempt}");
+        operate(&place, &operator, "issue_create", &json!({ "title": title }));
+        let heard = connected.pipes().receive_within(Duration::from_secs(1));
+        is_heard = heard.is_some_and(|heard| heard["method"] == changed);
+        if is_heard {
+            break;
+        }
+    }
+    assert!(is_heard, "nothing was heard of {changed}");
+    let mut listening = Talk::with(&punch(&session), Era::Stateless, json!({}));
     let listen = listening.message("subscriptions/listen", &filter(&[]));
     listening.pipes().send(&listen);
     listening.hear("notifications/subscriptions/acknowledged");
+    let bind = json!({ "session": session, "number": 1 });
     operate(&place, &operator, "session_bind", &bind);
     connected.hear("notifications/tools/list_changed");
     listening.hear("notifications/tools/list_changed");
+    // A subscription is followed at once, also where nothing was followed before.
+    connected.request("resources/subscribe", &json!({ "uri": ISSUE }));
+    comment(&place, &operator, 1);
+    connected.hear("notifications/resources/updated");
     connected.end();
     listening.end();
+}
+
+#[test]
+fn the_tools_are_announced_when_the_binding_changes_on_sqlite() {
+    the_tools_are_announced_when_the_binding_changes(Backend::SqliteFile, false);
+}
+
+#[test]
+fn the_tools_are_announced_when_the_binding_changes_on_postgres() {
+    the_tools_are_announced_when_the_binding_changes(Backend::Postgres, false);
+}
+
+#[test]
+fn the_tools_are_announced_when_the_binding_changes_on_a_remote_store() {
+    the_tools_are_announced_when_the_binding_changes(Backend::SqliteFile, true);
 }
 
 /// A subscriber gets only the notifications it asked for.

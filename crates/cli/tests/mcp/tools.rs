@@ -30,7 +30,7 @@ fn the_default_list_of_every_role_costs_at_most_1200_tokens() {
     }
 }
 
-/// The instructions name tools that the caller has, and no others.
+/// The instructions name tools that the caller has, in backticks, and no others.
 #[test]
 fn the_instructions_fit_the_profile() {
     let choices = ["turn", "issue", "plan", "session", "mission", "inbox", "all"];
@@ -39,12 +39,18 @@ fn the_instructions_fit_the_profile() {
         let tools: Vec<&str> =
             listed(Role::Operator, choice).iter().map(|operation| operation.name).collect();
         let words = instructions(Role::Operator, choice);
-        let named = CATALOGUE.iter().map(|operation| operation.name).filter(|name| {
-            name.contains('_')
-                && words.split(|c: char| !c.is_alphanumeric() && c != '_').any(|w| w == *name)
-        });
+        let (mut named, mut plain) = (Vec::new(), Vec::new());
+        for (n, part) in words.split('`').enumerate() {
+            if n % 2 == 1 { named.push(part) } else { plain.push(part) }
+        }
+        assert_eq!(named.is_empty(), name == "all", "{name}: {words}");
         for tool in named {
             assert!(tools.contains(&tool), "{name}: {tool} is named and not listed");
+        }
+        // What can only be the name of a tool is in backticks.
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        for word in plain.iter().flat_map(|part| part.split(|c| !is_word(c))) {
+            assert!(!word.contains('_'), "{name}: {word} is not in backticks");
         }
     }
 }

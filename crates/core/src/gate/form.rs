@@ -3,7 +3,7 @@
 //! Flat means: an object whose fields are texts, numbers or switches. A person answers them one by
 //! one, in a terminal or on a page. Any other form is refused at once.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The keywords a field may use.
 const FIELD_WORDS: [&str; 12] = [
@@ -21,9 +21,33 @@ const FIELD_WORDS: [&str; 12] = [
     "examples",
 ];
 
+/// The types of fields.
+const FIELD_TYPES: [&str; 4] = ["string", "number", "integer", "boolean"];
+
 /// The keywords a form may use besides its fields.
 const FORM_WORDS: [&str; 6] =
     ["type", "title", "description", "properties", "required", "additionalProperties"];
+
+/// The JSON Schema of the forms that `check` accepts. It cannot say that `required` names fields.
+#[must_use]
+pub fn meta_schema() -> Value {
+    let words = |words: &[&str]| -> Map<String, Value> {
+        words.iter().map(|word| ((*word).to_owned(), json!({}))).collect()
+    };
+    let mut field = words(&FIELD_WORDS);
+    field.insert("type".to_owned(), json!({ "enum": FIELD_TYPES }));
+    field.insert("enum".to_owned(), json!({ "type": "array", "minItems": 1 }));
+    let mut form = words(&FORM_WORDS);
+    form.insert("type".to_owned(), json!({ "const": "object" }));
+    let names = json!({ "type": "array", "items": { "type": "string" } });
+    form.insert("required".to_owned(), names);
+    let field = json!({ "type": "object", "properties": field, "required": ["type"],
+        "additionalProperties": false });
+    let fields = json!({ "type": "object", "minProperties": 1, "additionalProperties": field });
+    form.insert("properties".to_owned(), fields);
+    json!({ "type": "object", "properties": form, "required": ["properties"],
+        "additionalProperties": false })
+}
 
 /// The fields of a form, in the order they are asked.
 #[must_use]
@@ -58,7 +82,7 @@ pub fn check(schema: &Value) -> Result<(), String> {
             return Err(format!("field `{name}` must be an object"));
         };
         match field.get("type").and_then(Value::as_str) {
-            Some("string" | "number" | "integer" | "boolean") => {}
+            Some(kind) if FIELD_TYPES.contains(&kind) => {}
             _ => {
                 return Err(format!(
                     "field `{name}` must have the type string, number, integer or boolean"

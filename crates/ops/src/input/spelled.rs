@@ -72,13 +72,42 @@ spelled! {
         { "type": "string", "minLength": 1, "pattern": Span::PATTERN };
     /// A date or a time by which something is due.
     Due(Deadline), Deadline::parse, "a date, e.g. 2030-01-31, or a time in RFC 3339",
-        { "type": "string", "minLength": 1 };
+        { "type": "string", "minLength": 1,
+          "anyOf": [{ "format": "date" }, { "format": "date-time" }] };
     /// How far back: a length of time before now, or a time.
     Since(Past), Past::parse, Past::SPELLING,
-        { "type": "string", "minLength": 1 };
+        { "type": "string", "minLength": 1,
+          "anyOf": [{ "pattern": Span::PATTERN }, { "format": "date-time" }] };
+    /// Until when: a length of time from now, or a time.
+    Expires(Future), Future::parse, Future::SPELLING,
+        { "type": "string", "minLength": 1,
+          "anyOf": [{ "pattern": Span::PATTERN_OF_SOME }, { "format": "date-time" }] };
     /// The path of an agent.
     Agent(AgentPath), AgentPath::parse, "words of letters, digits, - and _, joined by dots",
-        { "type": "string", "minLength": 1 };
+        { "type": "string", "minLength": 1, "maxLength": AgentPath::LIMIT,
+          "pattern": AgentPath::PATTERN };
+}
+
+/// The schema of a plan's file: a path below the project's folder. Whether a path leads outside is
+/// decided where the folder is known.
+#[derive(Debug)]
+pub struct PlanFile;
+
+impl JsonSchema for PlanFile {
+    fn schema_name() -> Cow<'static, str> {
+        "PlanFile".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string", "minLength": 1, "maxLength": Title::LIMIT,
+            "pattern": r"^\.?[^\s/.][^/]*(/\.?[^\s/.][^/]*)*$",
+        })
+    }
 }
 
 /// A text with at least one word to search for. Any other text would match everything or nothing.
@@ -155,6 +184,42 @@ impl fmt::Display for Past {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ago(span) => span.fmt(f),
+            Self::At(time) => time.fmt(f),
+        }
+    }
+}
+
+/// A point in the future, absolute or relative to now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Future {
+    After(Span),
+    At(Time),
+}
+
+impl Future {
+    const SPELLING: &str = "a future time (RFC 3339) or a duration such as 12h";
+
+    fn parse(text: &str) -> Option<Self> {
+        Span::parse(text).map(Self::After).or_else(|| Time::parse(text).map(Self::At))
+    }
+
+    /// The point as a time. `None` if it is not after `now`.
+    #[must_use]
+    pub fn after(self, now: Time) -> Option<Time> {
+        let at = match self {
+            Self::At(time) => time,
+            Self::After(span) => {
+                now.plus_seconds(i64::try_from(span.as_seconds()).unwrap_or(i64::MAX))
+            }
+        };
+        (at > now).then_some(at)
+    }
+}
+
+impl fmt::Display for Future {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::After(span) => span.fmt(f),
             Self::At(time) => time.fmt(f),
         }
     }

@@ -27,7 +27,7 @@ pub struct Input {
     pub kind: Maybe<Title>,
     /// Only about this todo.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
-    #[schemars(with = "crate::input::Reference")]
+    #[schemars(with = "Option<crate::input::Reference>")]
     pub todo_id: Maybe<Title>,
     /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]

@@ -2,9 +2,9 @@
 
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::gate::{GateKind, OpenGate};
+use punchlist_core::gate::{GateKind, OpenGate, form};
 use punchlist_core::text::Body;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -21,8 +21,15 @@ pub struct Input {
     /// What it is about.
     pub title: Body,
     /// A flat JSON Schema: an object of string, number, integer and boolean fields.
-    #[schemars(with = "serde_json::Map<String, Value>")]
+    #[schemars(schema_with = "flat_form")]
     pub schema: Value,
+}
+
+/// The schema of a form: an object, and what a flat form may be.
+fn flat_form(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object", "additionalProperties": true, "allOf": [form::meta_schema()],
+    })
 }
 
 #[derive(Debug)]

@@ -29,6 +29,7 @@ pub struct Input {
     pub action: PlanAction,
     /// import, tree, current, render: the plan's file.
     #[serde(default)]
+    #[schemars(with = "Maybe<crate::input::PlanFile>")]
     pub plan_file: Maybe<Title>,
     /// Its branch; absent: the caller's.
     #[serde(default)]
@@ -38,7 +39,7 @@ pub struct Input {
     pub markdown: Markdown,
     /// assign, complete: the task; add: the parent task.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
-    #[schemars(with = "crate::input::Reference")]
+    #[schemars(with = "Option<crate::input::Reference>")]
     pub task_id: Maybe<Title>,
     /// assign: the agent.
     #[serde(default)]

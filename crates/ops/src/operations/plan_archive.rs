@@ -19,6 +19,7 @@ use crate::views::PlanArchived;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file.
+    #[schemars(with = "crate::input::PlanFile")]
     pub plan_file: Title,
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]

@@ -34,6 +34,7 @@ pub struct Input {
     pub file: Maybe<Title>,
     /// The plan's file; absent: docs/plans/ and a name derived from the line.
     #[serde(default)]
+    #[schemars(with = "Maybe<crate::input::PlanFile>")]
     pub plan_file: Maybe<Title>,
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]

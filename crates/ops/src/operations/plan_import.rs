@@ -24,6 +24,7 @@ use crate::{Envelope, Error};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The plan's file, relative to the project's folder.
+    #[schemars(with = "crate::input::PlanFile")]
     pub plan_file: Title,
     /// Its text, at most 4 MiB and 100,000 lines; absent: read from the file.
     #[serde(default)]

@@ -27,6 +27,7 @@ pub struct Input {
     pub prompt: Body,
     /// The agent, by its name in punchlist.toml; absent: primary.
     #[serde(default)]
+    #[schemars(with = "Maybe<crate::input::Agent>")]
     pub agent: Maybe<Title>,
     /// The model, e.g. `anthropic:claude-sonnet-5`; absent: what is configured.
     #[serde(default)]
@@ -36,6 +37,7 @@ pub struct Input {
     pub number: Option<i64>,
     /// The plan to work on, by its file.
     #[serde(default)]
+    #[schemars(with = "Maybe<crate::input::PlanFile>")]
     pub plan_file: Maybe<Title>,
     /// The branch of that plan; absent: the one checked out.
     #[serde(default)]

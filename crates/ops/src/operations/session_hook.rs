@@ -60,7 +60,7 @@ pub struct Input {
     pub version: Maybe<Title>,
     /// The processes the hook was fired from, the nearest first.
     #[serde(default, deserialize_with = "count::<0, 32, _, _>")]
-    #[schemars(length(max = 32))]
+    #[schemars(with = "Option<Vec<Title>>", length(max = 32))]
     pub processes: Vec<Title>,
     /// Ask the session to go on while its list is open; absent: what is configured, else yes.
     #[serde(default)]

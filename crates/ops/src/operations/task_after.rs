@@ -21,7 +21,7 @@ pub struct Input {
     pub task_id: Reference,
     /// The tasks that must be settled first, by id or number; none: it waits for nothing.
     #[serde(default, deserialize_with = "count::<0, 100, _, _>")]
-    #[schemars(length(max = 100))]
+    #[schemars(with = "Option<Vec<Reference>>", length(max = 100))]
     pub after: Vec<Reference>,
 }
 

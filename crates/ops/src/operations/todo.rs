@@ -8,6 +8,7 @@ use punchlist_core::command::{
     CancelTodo, CompleteTodo, CreateTodos, HoldTodo, ListedTodo, NewTodo, NoteTodo, ReplaceTodos,
     StartTodo, UnholdTodo,
 };
+use punchlist_core::evidence::Evidence;
 use punchlist_core::issue::address::find;
 use punchlist_core::issue::checklist::{markdown, shown_status};
 use punchlist_core::issue::progress;
@@ -55,7 +56,7 @@ pub struct Input {
     pub text: Maybe<Body>,
     /// done: commit:, test:, pr:, file:, url: or note: and a value.
     #[serde(default, deserialize_with = "up_to::<50, _, _>")]
-    #[schemars(length(max = 50))]
+    #[schemars(with = "Option<Vec<Evidence>>", length(max = 50))]
     pub evidence: Option<Vec<String>>,
 }
 

@@ -2,6 +2,7 @@
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::ClaimTodo;
+use punchlist_core::evidence::Evidence;
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ pub struct Input {
     pub outcome: Body,
     /// Evidence: commit:, test:, pr:, file:, url: or note: and a value.
     #[serde(default, deserialize_with = "count::<0, 50, _, _>")]
-    #[schemars(length(max = 50))]
+    #[schemars(with = "Option<Vec<Evidence>>", length(max = 50))]
     pub evidence: Vec<String>,
 }
 

@@ -34,6 +34,7 @@ pub struct Input {
     pub number: Option<i64>,
     /// The plan's file.
     #[serde(default)]
+    #[schemars(with = "Maybe<crate::input::PlanFile>")]
     pub plan_file: Maybe<Title>,
     /// The plan's branch; absent: the caller's, else main.
     #[serde(default)]

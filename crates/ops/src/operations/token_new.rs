@@ -7,7 +7,7 @@ use punchlist_core::Refusal;
 use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::event::{StoreIdentitySet, TokenIssued};
 use punchlist_core::text::Title;
-use punchlist_core::{AgentPath, Reach, Role, Span, Time, TokenId};
+use punchlist_core::{Reach, Role, Time, TokenId};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::tokens::Token;
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Maybe, range};
+use crate::input::{Agent, Expires, Maybe, range};
 use crate::token::{
     digest, has_operator, identity_to_come, operator_seen, secret, set_identity_rule,
 };
@@ -31,7 +31,7 @@ pub struct Input {
     pub role: Role,
     /// The agent it is for, e.g. "coder"; absent: primary.
     #[serde(default)]
-    pub agent: Maybe<Title>,
+    pub agent: Maybe<Agent>,
     /// Only this project; absent: all.
     #[serde(default)]
     pub project: Maybe<Title>,
@@ -47,13 +47,14 @@ pub struct Input {
     pub number: Option<i64>,
     /// Only this plan file.
     #[serde(default)]
+    #[schemars(with = "Maybe<crate::input::PlanFile>")]
     pub plan_file: Maybe<Title>,
     /// Only this session and its issue: its id, or its host's id.
     #[serde(default)]
     pub session: Maybe<Title>,
     /// When it expires: a time (RFC 3339) or a duration such as 12h; absent: never.
     #[serde(default)]
-    pub expires: Maybe<Title>,
+    pub expires: Maybe<Expires>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -97,7 +98,6 @@ impl Define for TokenNew {
         if !may_any(envelope.actor.role, Subject::Token, Action::Create) && !first {
             return Err(denied(envelope));
         }
-        agent(input)?;
         expiry(input, envelope.now)?;
         let narrow = |part: &Maybe<Title>, needs: bool, path: &str| match &part.0 {
             Some(_) if !needs => Err(Error::from(Fault::MissingField { path: path.to_owned() })),
@@ -140,7 +140,7 @@ impl Define for TokenNew {
         let token = Token {
             id: TokenId::from(call.ids().ulid()),
             role: input.role,
-            agent: agent(input)?,
+            agent: input.agent.0.as_ref().map(|Agent(path)| path.clone()),
             reach,
             created_by: envelope.actor.principal.clone(),
             created_at: envelope.now,
@@ -204,27 +204,13 @@ fn denied(envelope: &Envelope) -> Error {
     Error::OperationNotPermitted { operation: TokenNew::NAME, role: envelope.actor.role }
 }
 
-fn agent(input: &Input) -> Result<Option<AgentPath>, Error> {
-    let Some(text) = &input.agent.0 else { return Ok(None) };
-    let parsed = AgentPath::parse(text.as_str());
-    parsed
-        .map(Some)
-        .ok_or_else(|| bad("agent", text, "words of letters, digits, - and _, joined by dots"))
-}
-
 /// When the token expires, relative to `clock`. A time in the past is refused.
 fn expiry(input: &Input, clock: Time) -> Result<Option<Time>, Error> {
-    let Some(text) = &input.expires.0 else { return Ok(None) };
-    let at = Span::parse(text.as_str())
-        .map(|span| clock.plus_seconds(i64::try_from(span.as_seconds()).unwrap_or(i64::MAX)))
-        .or_else(|| Time::parse(text.as_str()))
-        .filter(|at| *at > clock);
-    at.map(Some)
-        .ok_or_else(|| bad("expires", text, "a future time (RFC 3339) or a duration such as 12h"))
-}
-
-fn bad(path: &str, found: &Title, expected: &str) -> Error {
-    let shown: String = found.as_str().chars().take(60).collect();
-    let (path, found) = (path.to_owned(), format!("`{shown}`"));
-    Fault::BadValue { path, found, expected: expected.to_owned() }.into()
+    let Some(Expires(wanted)) = &input.expires.0 else { return Ok(None) };
+    let at = wanted.after(clock).ok_or_else(|| {
+        let (path, found) = ("expires".to_owned(), format!("`{wanted}`"));
+        let expected = "a future time (RFC 3339) or a duration such as 12h".to_owned();
+        Error::from(Fault::BadValue { path, found, expected })
+    })?;
+    Ok(Some(at))
 }

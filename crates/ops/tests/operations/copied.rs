@@ -12,7 +12,6 @@ use punchlist_testkit::examples::{BEFORE, caller, remember, with_ids};
 use punchlist_testkit::{Backend, TestStore, World};
 use serde_json::{Map, Value, json};
 
-
 /// Operations that take away what others have made. Only what comes before them is called, so that
 /// the rows stay.
 const ENDS: &[&str] = &["plan_purge", "token_revoke", "permission_revoke"];

@@ -41,7 +41,8 @@ pub(crate) async fn ready(State(state): State<Shared>, request: Request) -> Resp
 }
 
 fn is_ready(ops: &Ops) -> Result<(), Error> {
-    ops.log_end().map(|_| ())
+    ops.log_end()?;
+    Ok(ops.store()?.read(|tx| tx.check_schema())?)
 }
 
 /// The API as an OpenAPI document.

@@ -20,6 +20,8 @@ pub struct Limits {
     pub headers_max: usize,
     /// How long a request may take to arrive.
     pub arrival: Duration,
+    /// How long a client may read nothing of a response.
+    pub progress: Duration,
     /// Requests per second for each principal; 0: unlimited.
     pub requests_per_s: u32,
     /// Open event streams per principal, and in total.
@@ -37,6 +39,7 @@ impl Default for Limits {
             body_max: 8 << 20,
             headers_max: 64 << 10,
             arrival: Duration::from_secs(30),
+            progress: Duration::from_secs(60),
             requests_per_s: 200,
             streams_each: 100,
             streams_all: 2_000,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
@@ -12,7 +12,7 @@ use axum::response::Response;
 use punchlist_core::Refusal;
 use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_ops::catalogue::{Effect, Operation};
-use punchlist_ops::{Envelope, Error, clock};
+use punchlist_ops::{Envelope, Error};
 use punchlist_store::rows::figures::Figures;
 
 use super::caller::Caller;
@@ -48,6 +48,17 @@ impl Metrics {
         if operation.effect == Effect::Write && status == 200 {
             count(&self.commits, 1);
         }
+    }
+
+    /// Counts a call that did not come through `/v1`.
+    pub(crate) fn called<T>(
+        &self,
+        operation: &Operation,
+        start: Instant,
+        answered: &Result<T, Error>,
+    ) {
+        let status = answered.as_ref().map_or_else(|error| error.meaning().http, |_| 200);
+        self.answered(operation, status, start.elapsed());
     }
 
     pub(crate) fn sent(&self, events: usize) {
@@ -117,7 +128,8 @@ fn text(state: &Server, figures: &Figures) -> String {
         .collect();
     drop(requests);
     let say = &mut out;
-    family(say, "punchlist_requests_total", "counter", "Calls of operations over HTTP.", &lines);
+    let help = "Calls of operations: by /v1, tools of /mcp, forms of pages.";
+    family(say, "punchlist_requests_total", "counter", help, &lines);
     let name = "punchlist_request_seconds";
     family(say, name, "histogram", "How long calls took.", &[]);
     for (bound, group) in BOUNDS.iter().zip(&metrics.groups) {
@@ -140,7 +152,7 @@ fn text(state: &Server, figures: &Figures) -> String {
     family(say, "punchlist_open_gates", "gauge", help, &one(&figures.open_gates));
     let age = figures
         .oldest_open_gate
-        .map_or(0, |at| clock::now().micros().saturating_sub(at.micros()).max(0) / 1_000_000);
+        .map_or(0, |at| (state.clock)().micros().saturating_sub(at.micros()).max(0) / 1_000_000);
     let help = "Age of the oldest question that waits for a person; 0: there is none.";
     family(say, "punchlist_oldest_open_gate_seconds", "gauge", help, &one(&age));
     let runs: Vec<_> = figures

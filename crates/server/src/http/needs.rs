@@ -5,8 +5,10 @@
 //! The rules themselves are in the operations. Schemathesis tests that this file agrees with them.
 
 use punchlist_core::ListKind;
+use punchlist_core::text::NOT_BLANK;
 use punchlist_ops::Operation;
 use punchlist_ops::access::Access;
+use punchlist_ops::input::OR_BLANK;
 use serde_json::{Value, json};
 
 /// The fields that each action of a tool requires.
@@ -16,6 +18,8 @@ const ACTIONS: &[(&str, &str, &[&str])] = &[
     ("issue", "comment", &["number", "text"]),
     ("issue", "transition", &["number", "status"]),
     ("issue", "link", &["number", "kind", "to"]),
+    ("mission_todo_update", "extend", &["deadline"]),
+    ("mission_todo_update", "reprioritize", &["priority"]),
     ("plan", "import", &["planFile", "markdown"]),
     ("plan", "tree", &["planFile"]),
     ("plan", "current", &["planFile"]),
@@ -44,24 +48,6 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("session_promote", &["session"]),
     ("drive_pause", &["session"]),
     ("drive_resume", &["session"]),
-    ("metric_record", &["value"]),
-];
-
-const TIME: &str = concat!(
-    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])",
-    r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?Z$"
-);
-const EVIDENCE: &str = concat!(
-    r"^(commit:[0-9a-f]{7,64}|(test|pr|file|note):[!-~]{1,200}",
-    r"|url:https?://[a-z0-9.-]{1,60}/[a-z0-9]{0,60})$"
-);
-
-/// The patterns of text fields with a syntax of their own.
-const WRITTEN: &[(&str, &str)] = &[
-    ("until", TIME),
-    ("since", r"^[1-9][0-9]{0,3}[smhd]$"),
-    ("archivedOlderThan", r"^[1-9][0-9]{0,3}[smhd]$"),
-    ("expires", r"^[1-9][0-9]{0,3}[smhd]$"),
 ];
 
 /// What a cursor is: an id, or a number, which may be written as text.
@@ -97,14 +83,8 @@ pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
     for field in required.clone().iter().filter_map(Value::as_str) {
         given(&mut schema["properties"][field]);
     }
-    for (field, pattern) in WRITTEN.iter().filter(|(name, _)| fields.iter().any(|f| f == name)) {
-        schema["properties"][field]["pattern"] = json!(pattern);
-    }
     if let Some(field) = schema["properties"].get_mut("cursor") {
         cursor(field);
-    }
-    if fields.iter().any(|field| field == "evidence") {
-        schema["properties"]["evidence"]["items"]["pattern"] = json!(EVIDENCE);
     }
     for field in fields.iter().filter(|field| is_required(operation, field)) {
         required.push(json!(field));
@@ -167,8 +147,9 @@ pub(crate) fn given(schema: &mut Value) {
         schema["type"] = if let [only] = kept.as_slice() { only.clone() } else { json!(kept) };
     }
     let is_text = takes(schema, "string") && schema.get("enum").is_none();
-    if is_text && schema.get("pattern").is_none() {
-        schema["pattern"] = json!(r"\S");
+    if is_text {
+        let pattern = schema["pattern"].as_str().unwrap_or(NOT_BLANK);
+        schema["pattern"] = json!(pattern.strip_prefix(OR_BLANK).unwrap_or(pattern));
     }
     if schema.get("type").is_none() && schema.get("anyOf").is_none() {
         schema["not"] = json!({ "type": "null" });

@@ -4,6 +4,7 @@
 use punchlist_core::AgentPath;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation};
 use punchlist_ops::error::TABLE;
+use punchlist_ops::input::OR_BLANK;
 use punchlist_ops::schema;
 use serde_json::{Map, Value, json};
 
@@ -72,7 +73,7 @@ fn parameters() -> Value {
             }),
             "Punchlist-Agent" => json!({
                 "type": "string", "maxLength": AgentPath::LIMIT,
-                "pattern": r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$",
+                "pattern": format!("{OR_BLANK}{}", AgentPath::PATTERN),
             }),
             _ => json!({ "type": "string", "maxLength": 500 }),
         };
@@ -120,7 +121,8 @@ fn post(operation: &Operation) -> Value {
 }
 
 fn get(operation: &Operation) -> Value {
-    let input = (operation.input_schema)();
+    let mut input = (operation.request_schema)();
+    schema::without_nulls(&mut input);
     let required = input["required"].as_array().cloned().unwrap_or_default();
     let fields = input["properties"].as_object().cloned().unwrap_or_default();
     let mut parameters = header_refs(operation);

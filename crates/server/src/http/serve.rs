@@ -24,7 +24,7 @@ use tokio::time::timeout;
 use super::guard::{Peer, Site};
 use super::hub::Hub;
 use super::limits::{Limiter, Limits};
-use super::metrics::Metrics;
+use super::progress::Progress;
 use super::state::{Fixtures, State, router};
 use super::tls::{Tls, TlsFiles};
 use crate::mcp::fixtures;
@@ -125,7 +125,7 @@ impl Server {
             project: settings.project,
             site,
             limiter: Arc::new(Limiter::new(settings.limits)),
-            metrics: Metrics::default(),
+            metrics: Arc::default(),
             hub,
             changes: Changes::default(),
             days: Days::default(),
@@ -237,7 +237,7 @@ impl Connection {
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.arrival)
             .max_buf_size(self.limits.headers_max)
-            .serve_connection(TokioIo::new(socket), service);
+            .serve_connection(TokioIo::new(Progress::new(socket, self.limits.progress)), service);
         let mut connection = std::pin::pin!(connection);
         // Errors on a connection concern only its client, so they are ignored here.
         let stopped = tokio::select! {

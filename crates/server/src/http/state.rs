@@ -32,7 +32,7 @@ pub(crate) struct State {
     pub(crate) project: Option<String>,
     pub(crate) site: Site,
     pub(crate) limiter: Arc<Limiter>,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) hub: Arc<Hub>,
     /// The changes that pages have shown.
     pub(crate) changes: pages::Changes,

@@ -6,7 +6,7 @@
 //! sessions in memory, so this one is written here.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -237,7 +237,10 @@ pub(crate) async fn take(
             answer.is_apart = true;
             envelope.context.session = question.session;
             let envelope = Asker::with_answer(envelope, answer);
-            match called(&ops, question.operation, envelope, question.input).await {
+            let (operation, start) = (question.operation, Instant::now());
+            let answered = called(&ops, operation, envelope, question.input).await;
+            state.metrics.called(operation, start, &answered);
+            match answered {
                 // The log has the answer, so every waiting call sees it.
                 Ok(_) => return Ok(()),
                 Err(error) if error.meaning().http < 500 => {

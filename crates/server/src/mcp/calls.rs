@@ -1,5 +1,7 @@
 //! Tool calls: each calls an operation of the catalogue and returns its answer or its refusal.
 
+use std::time::Instant;
+
 use punchlist_ops::catalogue::find;
 use punchlist_ops::{Answer, Envelope, Error, Operation, Ops};
 use rmcp::model::{
@@ -10,7 +12,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
 use super::asker::Asker;
-use super::{McpServer, gates, waits};
+use super::{McpServer, brief, gates, waits};
 use crate::http::state::called;
 
 impl McpServer {
@@ -73,6 +75,15 @@ impl Call<'_> {
     }
 
     async fn make_in(&self, envelope: Envelope) -> Result<Answer, Error> {
+        let start = Instant::now();
+        let answered = self.answered_in(envelope).await;
+        if let Some(metrics) = &self.server.metrics {
+            metrics.called(self.operation, start, &answered);
+        }
+        answered
+    }
+
+    async fn answered_in(&self, envelope: Envelope) -> Result<Answer, Error> {
         let (operation, input) = (self.operation, Value::Object(self.arguments.clone()));
         if self.asker().is_request() && !envelope.project.trim().is_empty() {
             return called(&self.asker().ops, operation, envelope, input).await;
@@ -86,22 +97,35 @@ impl Call<'_> {
     }
 }
 
-/// Builds the result of a call. If the output also has a text for people, the result has a short
-/// text beside the structure, because a model pays for every token and gains nothing from reading
-/// the same twice.
+/// Builds the result of a call: the structure, and a short text for hosts that show only text. A
+/// model pays for every token and gains nothing from reading the same twice.
 pub(crate) fn answered(operation: &Operation, answer: &Answer) -> Result<CallToolResult, Error> {
     let output = answer.to_json()?;
     let text = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default();
+    // Tasks are named by their ids, which the markdown of a plan does not have.
+    if output.get("tasks").and_then(Value::as_array).is_some_and(|tasks| !tasks.is_empty()) {
+        let mut tree = output.clone();
+        if let Value::Object(fields) = &mut tree {
+            fields.remove("markdown");
+        }
+        return Ok(with_text(brief::text(&tree), output));
+    }
     let (list, message) = (text("markdown").trim_end().to_owned(), text("message").to_owned());
     let short = match (list.is_empty(), message.is_empty()) {
-        (false, true) => Some(list),
-        (false, false) => Some(format!("{list}\n\n{message}")),
-        (true, _) => gates::words(operation, answer).or_else(|| waits::words(answer)),
+        (false, true) => list,
+        (false, false) => format!("{list}\n\n{message}"),
+        (true, _) => {
+            let words = gates::words(operation, answer).or_else(|| waits::words(answer));
+            words.unwrap_or_else(|| brief::text(&output))
+        }
     };
-    let Some(short) = short else { return Ok(CallToolResult::structured(output)) };
-    let mut result = CallToolResult::success(vec![ContentBlock::text(short)]);
+    Ok(with_text(short, output))
+}
+
+fn with_text(text: String, output: Value) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
     result.structured_content = Some(output);
-    Ok(result)
+    result
 }
 
 /// A refusal is a result, not a protocol error, so that the model reads what to do next.

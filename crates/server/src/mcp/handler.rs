@@ -202,9 +202,7 @@ impl ServerHandler for McpServer {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        // A database server cannot spare a connection for every idle agent. There, watching starts
-        // when a client subscribes.
-        if !self.asker.is_request() && self.asker.ops.is_local() {
+        if !self.asker.is_request() {
             self.announce(context.peer);
         }
     }

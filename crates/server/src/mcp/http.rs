@@ -49,13 +49,16 @@ pub(crate) async fn message(FromState(state): FromState<Shared>, request: Reques
 }
 
 async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Error> {
-    let asker = asker(state, &parts).await?;
-    let session = match (&state.fixtures, Session::named(&parts.headers)) {
+    let (session, is_unknown) = match (&state.fixtures, Session::named(&parts.headers)) {
         // The fixtures have sessions of their own.
-        (Some(_), _) | (None, Named::None) => None,
-        (None, Named::Session(session)) => Some(session),
-        (None, Named::Unknown) => return Ok(no_session()),
+        (Some(_), _) | (None, Named::None) => (None, false),
+        (None, Named::Session(session)) => (Some(session), false),
+        (None, Named::Unknown) => (None, true),
     };
+    let (asker, has_ended) = asker(state, &parts, session.clone()).await?;
+    if is_unknown || has_ended {
+        return Ok(no_session());
+    }
     if parts.method != Method::POST {
         return without_body(state, asker, session, parts).await;
     }
@@ -227,15 +230,25 @@ fn wrong(answer: &Value) -> Response {
     of_type(status, "application/json", answer.to_string())
 }
 
-/// Identifies the sender of a request, as for `/v1`.
-async fn asker(state: &Shared, parts: &Parts) -> Result<Asker, Error> {
+/// Identifies the sender of a request, as for `/v1`. Also says whether it has ended its session.
+async fn asker(
+    state: &Shared,
+    parts: &Parts,
+    session: Option<Session>,
+) -> Result<(Asker, bool), Error> {
     let caller = Caller::read(parts)?;
     let shared = Arc::clone(state);
     let judge = move || {
         let credentials = (caller.facts(), caller.token().map(str::to_owned));
         let envelope = caller.somewhere(&shared)?;
         shared.ops.admits(envelope.proof)?;
-        Ok(Asker::request(Arc::clone(&shared.ops), credentials, envelope, shared.clock))
+        let ops = Arc::clone(&shared.ops);
+        let asker = Asker::request(ops, credentials, envelope, shared.clock);
+        let has_ended = match session {
+            Some(session) => asker.ops.mcp_has_ended(&session.of(&asker))?,
+            None => false,
+        };
+        Ok((asker, has_ended))
     };
     short(&state.ops, judge).await
 }
@@ -248,7 +261,9 @@ fn server(state: &Shared, asker: Asker, place: Option<Place>) -> McpServer {
         watched: Arc::default(),
         accepted: Arc::default(),
         is_announcing: Arc::default(),
+        subscribed: Arc::default(),
         session: None,
+        metrics: Some(Arc::clone(&state.metrics)),
         stopping: Some(state.stopping.clone()),
         _place: place.map(Arc::new),
     }

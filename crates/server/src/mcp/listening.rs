@@ -10,6 +10,7 @@ use rmcp::{ErrorData, RoleServer};
 
 use super::McpServer;
 use super::changes::{Change, PATIENCE, PAUSE, SUBSCRIPTIONS_MAX, Watched};
+use super::notices::LISTS_PAUSE;
 use super::pulse::Beats;
 use super::resources::{failed, not_found};
 
@@ -35,7 +36,7 @@ impl McpServer {
         }
         let server = self.clone();
         tokio::spawn(async move {
-            let mut beats = server.pulse.beats();
+            let mut beats = None;
             let first = server.look(|server| {
                 let mut lists = Watched::default();
                 lists.lists(&server.asker, server.choice, true, true)?;
@@ -44,7 +45,7 @@ impl McpServer {
             });
             drop(first.await);
             loop {
-                beats.next(PATIENCE).await;
+                server.next_look(&mut beats).await;
                 if peer.is_transport_closed() {
                     return;
                 }
@@ -73,6 +74,26 @@ impl McpServer {
         });
     }
 
+    /// Returns when it is time to look for changes.
+    async fn next_look(&self, beats: &mut Option<Beats>) {
+        if let Some(beats) = beats {
+            return beats.next(PATIENCE).await;
+        }
+        // Following a PostgreSQL server takes a connection of its own, which the server cannot spare
+        // for every idle agent. So until the client subscribes, the lists are read at intervals.
+        let ops = &self.asker.ops;
+        let is_costly = !ops.is_local() && ops.remote().is_none();
+        if is_costly && self.watched().count() == 0 {
+            tokio::select! {
+                () = tokio::time::sleep(LISTS_PAUSE) => {}
+                () = self.subscribed.notified() => {}
+            }
+        } else {
+            // Something may have changed since the last read, so look at once.
+            *beats = self.look(|server| Ok(server.pulse.beats())).await.ok();
+        }
+    }
+
     /// `resources/subscribe` on a connection.
     pub(super) async fn watch(&self, uri: String) -> Result<(), ErrorData> {
         if self.watched().count() >= SUBSCRIPTIONS_MAX {
@@ -87,7 +108,10 @@ impl McpServer {
             Ok(is_there)
         });
         match watched.await {
-            Ok(true) => Ok(()),
+            Ok(true) => {
+                self.subscribed.notify_one();
+                Ok(())
+            }
             Ok(false) => Err(not_found(&uri, None)),
             Err(error) => Err(failed(&error)),
         }

@@ -1,12 +1,14 @@
 //! MCP: one handler for both transports and both eras of the protocol (ADR 0028).
 //!
-//! `asker` identifies the sender, `calls` calls operations, `gates` passes questions on to the
+//! `asker` identifies the sender, `calls` calls operations and `brief`
+//! describes their answers, `gates` passes questions on to the
 //! client's user, `waits` waits for delegations, `resources` and `prompts` read, `changes` detects
 //! what to announce. `stdio` and `http` are the transports; `session`, `asking` and `notices` are
 //! sessions over HTTP (ADR 0031). No rule is in this module.
 
 mod asker;
 mod asking;
+mod brief;
 mod calls;
 mod changes;
 pub(crate) mod fixtures;
@@ -32,7 +34,7 @@ use std::sync::{Arc, Mutex};
 use punchlist_core::Time;
 use punchlist_ops::identity::Facts;
 use punchlist_ops::{Envelope, Ops};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use self::asker::Asker;
 use self::changes::Watched;
@@ -42,6 +44,7 @@ use self::session::Session;
 pub use self::stdio::Parent;
 use self::tools::Choice;
 use crate::http::limits::Place;
+use crate::http::metrics::Metrics;
 
 /// A server for one caller.
 #[derive(Clone, Debug)]
@@ -55,8 +58,12 @@ pub struct McpServer {
     accepted: Arc<Mutex<Vec<Accepted>>>,
     /// Are changes already announced on this connection?
     is_announcing: Arc<AtomicBool>,
+    /// Wakes the announcer when this connection makes a subscription.
+    subscribed: Arc<Notify>,
     /// The session of an HTTP request, if it has one.
     session: Option<Session>,
+    /// Counts the calls that come over HTTP.
+    metrics: Option<Arc<Metrics>>,
     /// True once the server is stopping.
     stopping: Option<watch::Receiver<bool>>,
     /// The slot of a stream, held while the stream is open.
@@ -93,7 +100,9 @@ impl McpServer {
             watched,
             accepted,
             is_announcing,
+            subscribed: Arc::default(),
             session: None,
+            metrics: None,
             stopping: None,
             _place: None,
         }

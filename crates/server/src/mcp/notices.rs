@@ -21,7 +21,7 @@ use crate::http::sse::{self, Gone, Pipe};
 
 /// The shortest time between two reads for a client that subscribed to nothing. Most hosts have such
 /// a stream open, and only lists are announced to them.
-const LISTS_PAUSE: Duration = Duration::from_secs(2);
+pub(super) const LISTS_PAUSE: Duration = Duration::from_secs(2);
 /// How often a session with a stream is marked as used.
 const USED: Duration = Duration::from_secs(6 * 3_600);
 

@@ -4,6 +4,7 @@
 //! the operation's name, so that typed text is checked as on every other surface.
 
 use std::cell::RefCell;
+use std::time::Instant;
 
 use maud::{Markup, html};
 use punchlist_core::{Actor, Time};
@@ -246,7 +247,14 @@ impl Visit {
 
     /// Posts the fields of a form to an operation.
     pub(crate) fn post(&self, operation: &str, input: Value) -> Result<Answer, Error> {
-        self.state.ops.answer(find(operation)?, &self.envelope, input)
+        self.answer(operation, &self.envelope, input)
+    }
+
+    fn answer(&self, operation: &str, envelope: &Envelope, input: Value) -> Result<Answer, Error> {
+        let (operation, start) = (find(operation)?, Instant::now());
+        let answered = self.state.ops.answer(operation, envelope, input);
+        self.state.metrics.called(operation, start, &answered);
+        answered
     }
 
     /// Like `post`, in another project.
@@ -257,7 +265,7 @@ impl Visit {
         input: Value,
     ) -> Result<Answer, Error> {
         let envelope = Envelope { project: project.to_owned(), ..self.envelope.clone() };
-        self.state.ops.answer(find(operation)?, &envelope, input)
+        self.answer(operation, &envelope, input)
     }
 
     /// Like `post`, for the checklist of an issue.
@@ -269,6 +277,6 @@ impl Visit {
     ) -> Result<Answer, Error> {
         let context = Context { issue: Some(number), ..self.envelope.context.clone() };
         let envelope = Envelope { context, ..self.envelope.clone() };
-        self.state.ops.answer(find(operation)?, &envelope, input)
+        self.answer(operation, &envelope, input)
     }
 }

@@ -25,7 +25,10 @@ pub(super) struct Stream {
 impl Stream {
     pub(super) fn open(line: Line, context: String, project: &str) -> Self {
         let (send, hints) = sync_channel(1);
-        let path = format!("/v1/events?project={}", encoded(project));
+        let path = match project.is_empty() {
+            true => "/v1/events".to_owned(),
+            false => format!("/v1/events?project={}", encoded(project)),
+        };
         std::thread::spawn(move || while follow(&line, &context, &path, &send).is_ok() {});
         Self { hints }
     }

@@ -8,7 +8,7 @@ use crate::{Error, Tx, sql};
 /// The figures of the store in `/metrics`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Work in the outbox that waits or is being done.
+    /// Work in the outbox that waits or is being done, and delegations that nobody has taken.
     pub queued: i64,
     pub open_gates: i64,
     pub oldest_open_gate: Option<Time>,
@@ -20,8 +20,13 @@ pub struct Figures {
 
 impl Tx<'_> {
     pub fn figures(&mut self) -> Result<Figures, Error> {
-        let count = sql!("SELECT count(*) FROM outbox WHERE done_at IS NULL");
-        let queued = self.first(count, &[], |row| row.int(0))?.unwrap_or(0);
+        let outbox = sql!("SELECT count(*) FROM outbox WHERE done_at IS NULL");
+        // A delegation that was taken has its work in the outbox.
+        let delegations = sql!("SELECT count(*) FROM delegations WHERE state = 'queued'");
+        let mut queued = 0;
+        for count in [outbox, delegations] {
+            queued += self.first(count, &[], |row| row.int(0))?.unwrap_or(0);
+        }
         let gates = self.first(
             sql!("SELECT count(*), min(created_at) FROM gates WHERE state = 'open'"),
             &[],
