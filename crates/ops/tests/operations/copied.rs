@@ -37,7 +37,10 @@ fn tried(world: &World, operation: &Operation, step: &str, ids: &mut Map<String,
 const MORE: &[&str] = &[
     r#"todo {"action":"set","items":["Read","Write"]}"#,
     r#"todo {"action":"note","content":"Read","text":"twice,\nslowly"}"#,
-    r#"mission_init {"name":"Support","pillars":[{"name":"Answers","strategies":[{"description":"Answer within a day"}]}]}"#,
+    concat!(
+        r#"mission_init {"name":"Support","pillars":[{"name":"Answers","#,
+        r#""strategies":[{"description":"Answer within a day"}]}]}"#
+    ),
 ];
 
 /// A store in which every operation that writes has been called, and the ids of what they made.
