@@ -124,7 +124,7 @@ impl Twin {
             true => (exit, stdout, stderr),
             // On one PostgreSQL, two stores have different numbers of events.
             false if ["log", "wait"].contains(&words[0]) => {
-                let hidden = |text: &str| without_numbers(&without_short_ids(text));
+                let hidden = |text: &str| without_numbers(&without_short_ids(&without_clock(text)));
                 (exit, hidden(&stdout), hidden(&stderr))
             }
             false => (exit, without_short_ids(&stdout), without_short_ids(&stderr)),
