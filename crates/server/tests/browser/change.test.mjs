@@ -68,6 +68,8 @@ for (const way of WAYS) {
     await visitor.sees('What is missing?', card);
     await visitor.sees('Files 21 to 28 of 28.', card);
     await visitor.button('Cancel', card).click();
+    // The page comes anew, and a press before that would be lost with the old one.
+    await visitor.page.locator(`#refuse-${gateId}`).waitFor({ state: 'detached' });
     await visitor.button('Hide the change', card).click();
     await eventually(() => card.locator('details.file').count(), 0);
     await visitor.sees('+30', card);
