@@ -100,7 +100,11 @@ fn a_serialised_command_is_read_back_unchanged() {
     }
     same(&BuryDelegation);
     same(&CancelDelegation { reason: Some(body) });
-    same(&DecideProposal { decision: ProposalDecision::Modify, items: Some(Vec::new()) });
+    same(&DecideProposal {
+        decision: ProposalDecision::Modify,
+        items: Some(Vec::new()),
+        reason: None,
+    });
 
     same(&TakeRun { after_death: true });
     same(&ConfigureRun { settings: None });

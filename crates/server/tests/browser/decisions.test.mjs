@@ -126,6 +126,22 @@ for (const js of [true, false]) {
     visitor.assertClean();
   });
 
+  test(`a proposal is refused with a reason that the delegating agent reads, ${how}`, async (t) => {
+    const world = await startWorld(t);
+    const bound = await issueInSession(world, { title: 'Images', criteria: ['All are there'], steps: ['Copy'] });
+    const delegation = await proposal(world, bound, [{ content: 'Count the images' }]);
+    const visitor = await world.visitor({ js });
+    await visitor.button('Refuse', await visitor.unfold(delegation)).click();
+    await visitor.gate(delegation).getByLabel('What is missing?').fill('Say how they are counted.');
+    await visitor.button('Refuse', visitor.gate(delegation)).click();
+    await visitor.sees('Refused.');
+    const shown = await world.agent('delegation_show', { delegationId: delegation }, bound.context);
+    assert.deepEqual([shown.delegation.decision, shown.delegation.decisionReason], ['reject', 'Say how they are counted.']);
+    await visitor.open(world.path('/activity'));
+    await visitor.sees('Say how they are counted.');
+    visitor.assertClean();
+  });
+
   test(`an escalation is answered with a new deadline, ${how}`, async (t) => {
     const world = await startWorld(t);
     await mission(world, { todos: 0 });

@@ -158,6 +158,23 @@ for (const js of [true, false]) {
   });
 }
 
+for (const js of [true, false]) {
+  test(`an emptied description is empty, and an empty message is asked for, ${js ? 'with' : 'without'} JavaScript`, async (t) => {
+    const world = await startWorld(t);
+    const { number, session } = await issueInSession(world, { title: 'Images', body: 'On one disk.', criteria: ['All are there'] });
+    const visitor = await world.visitor({ js });
+    await visitor.open(world.path(`/issues/${number}?open=details`));
+    await visitor.page.getByLabel('Description').fill('');
+    await visitor.button('Save').click();
+    await visitor.sees('Saved.');
+    assert.equal((await world.operator('issue_show', { number })).issue.body, '');
+    await visitor.open(world.path(`/sessions/${session.id}`));
+    await visitor.button('Post').click();
+    await visitor.page.locator('#post-fault').getByText('Write a message first.').waitFor();
+    visitor.assertClean();
+  });
+}
+
 test('closing an issue against its criteria lists them first', async (t) => {
   const world = await startWorld(t);
   const { issue } = await world.operator('issue_create', { title: 'Half done', criteria: ['Never met'] });

@@ -123,7 +123,7 @@ fn refuse(visit: &Visit, form: &Form) -> Result<(), Error> {
     let is_proposal =
         visit.post_in(project, "delegation_show", json!({ "delegationId": gate })).is_ok();
     if is_proposal {
-        let input = json!({ "delegationId": gate, "decision": "reject" });
+        let input = json!({ "delegationId": gate, "decision": "reject", "reason": reason });
         visit.post_in(project, "proposal_decide", input)?;
         return Ok(());
     }

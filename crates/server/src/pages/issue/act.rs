@@ -76,13 +76,11 @@ fn update(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
     let mut input = json!({
         "number": number,
         "title": form.text("title"),
+        "body": form.text("body"),
         "labels": labels,
         "assignee": form.given("assignee"),
         "expectedRevision": form.number("revision"),
     });
-    if let Some(body) = form.given("body") {
-        input["body"] = body.into();
-    }
     if let Some(priority) = form.given("priority") {
         input["priority"] = priority.into();
     }

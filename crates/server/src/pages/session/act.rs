@@ -16,7 +16,7 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
     let id = visit.part("id");
     match form.action() {
         "post" => {
-            let text = form.given("text").ok_or_else(|| missing("a message"))?;
+            let text = form.given("text").ok_or_else(|| missing("Write a message first."))?;
             let input = session_show::Input { session: maybe(Some(id)) };
             let session = visit.run::<SessionShow>(input)?.session;
             let chat = session.conversation_id;
