@@ -64,6 +64,7 @@ impl Form {
             "revision",
             "id",
             "since",
+            "end",
             "schema",
             "before",
             "unclaimed_count",

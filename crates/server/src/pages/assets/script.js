@@ -296,6 +296,23 @@
     return true;
   };
 
+  // The size of a change is read with git, so it comes after the page, one card at a time.
+  const measured = new Set();
+  const measure = async () => {
+    const key = [...document.querySelectorAll("[data-size]")].map((one) => one.dataset.size).find((one) => !measured.has(one));
+    if (!key || measured.size > 9) return;
+    measured.add(key);
+    const to = new URL(location.href);
+    to.searchParams.set("size", key);
+    try {
+      await fetch(to, { headers: { "Punchlist-Live": "1" }, cache: "no-store" });
+      await look();
+    } catch {
+      // The reader can still ask for it.
+    }
+    measure();
+  };
+
   // Looking again: one look at a time, and one more if something came meanwhile.
   let isLooking = false;
   let isStale = false;
@@ -612,6 +629,7 @@
   fit(false);
   tell("again");
   follow();
+  measure();
   times();
   setInterval(times, TIMES_MS);
   addEventListener("pageshow", (event) => {

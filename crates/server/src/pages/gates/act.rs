@@ -56,7 +56,7 @@ pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
             let all = wanted.is_some_and(|wanted| i64::try_from(given) == Ok(wanted));
             input["acceptUnclaimed"] = all.into();
             give("gate_answer", input)?;
-            "Signed off."
+            return Ok(signed_off(form));
         }
         "resume" => {
             gate_answer("resume", None)?;
@@ -115,6 +115,15 @@ pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
         _ => return Err(unknown(form)),
     };
     Ok(Notice::done(done))
+}
+
+/// "Signed off. #41 can be resolved now."
+fn signed_off(form: &Form) -> Notice {
+    let done = Notice::done("Signed off.");
+    let Some(number) = form.number("number") else { return done };
+    let end = if form.text("end") == "rejected" { "rejected" } else { "resolved" };
+    let to = words::address(form.text("project"), &format!("/issues/{number}"));
+    done.link(&format!("#{number} can be {end} now."), to)
 }
 
 fn refuse(visit: &Visit, form: &Form) -> Result<(), Error> {
