@@ -113,6 +113,9 @@ pub struct Delegation {
     pub error: Option<String>,
     pub proposal: Option<Proposal>,
     pub decision: Option<ProposalDecision>,
+    /// Why it was decided so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_reason: Option<String>,
     pub created_at: Time,
     pub updated_at: Time,
     pub finished_at: Option<Time>,
@@ -162,10 +165,11 @@ pub fn apply_delegation(state: &mut Option<Delegation>, event: &Event, at: Time)
             delegation.state = DelegationState::Cancelled;
             delegation.finished_at = Some(at);
         }
-        Event::ProposalDecided(ProposalDecided { delegation_id, decision, .. })
+        Event::ProposalDecided(ProposalDecided { delegation_id, decision, reason, .. })
             if *delegation_id == delegation.id =>
         {
             delegation.decision = Some(*decision);
+            delegation.decision_reason.clone_from(reason);
         }
         _ => return false,
     }

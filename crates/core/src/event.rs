@@ -428,6 +428,9 @@ events! {
         delegation_id: DelegationId,
         decision: ProposalDecision,
         items: Vec<ProposedItem>,
+        /// Why; absent in logs of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     }
 }
 

@@ -7,7 +7,7 @@
 use punchlist_core::issue::address::Precision;
 use punchlist_core::naming::{self, Candidate};
 use punchlist_core::text::normalised;
-use punchlist_ops::input::{Limit, Maybe};
+use punchlist_ops::input::{Cursor, Limit, Maybe};
 use punchlist_ops::operations::issue_list::{self, IssueList};
 use punchlist_ops::operations::issue_show::{self, IssueShow};
 use punchlist_ops::views::issue::ItemStatus;
@@ -57,7 +57,7 @@ fn open_issues(ops: &Ops, envelope: &Envelope) -> Result<Vec<Candidate>, Error> 
             label: Maybe(None),
             assignee: Maybe(None),
             limit: Limit::MAX,
-            cursor,
+            cursor: Cursor(cursor),
         };
         let page = ops.run::<IssueList>(&envelope, input)?;
         let one = |issue: IssueView| Candidate::new(format!("#{}", issue.number), issue.title);

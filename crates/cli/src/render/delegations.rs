@@ -109,6 +109,9 @@ pub(super) fn shown(delegation: &DelegationView, now: Time) -> String {
             None => "it proposes, and nobody has decided (`punch delegation decide`):",
         });
     }
+    if let Some(reason) = &delegation.decision_reason {
+        add(&format!("because {}", clean(reason)));
+    }
     for item in proposed {
         let phase = item.phase.as_ref().map(|phase| format!(" ({})", line(phase.as_str())));
         add(&format!("- {}{}", line(item.content.as_str()), phase.unwrap_or_default()));

@@ -262,7 +262,8 @@ impl Names {
                     ProposalDecision::Modify => "modified",
                     ProposalDecision::Reject => "rejected",
                 };
-                format!("{} {verb}, {} taken in", self.name(&e.delegation_id), e.items.len())
+                let (name, taken) = (self.name(&e.delegation_id), e.items.len());
+                because(format!("{name} {verb}, {taken} taken in"), e.reason.as_deref())
             }
             Event::TodoLineTicked(e) => format!("{}: {}", e.file, e.line),
             _ => self.said_of_runs(event).unwrap_or_else(|| self.said_of_metrics(event)),

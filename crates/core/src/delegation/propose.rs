@@ -12,7 +12,7 @@ use crate::authority::{Action, Subject, may, owns_delegation};
 use crate::command::NewTodo;
 use crate::event::ProposalDecided;
 use crate::issue::checklist::{Line, parse};
-use crate::text::{Content, Title};
+use crate::text::{Body, Content, Title};
 use crate::{By, Decide, Decision, Refusal, Refused, TodoKind};
 
 /// How many items a proposal may hold.
@@ -62,6 +62,8 @@ pub struct DecideProposal {
     pub decision: ProposalDecision,
     /// With `modify`: the items to add instead.
     pub items: Option<Vec<ProposedItem>>,
+    /// Why: what is missing, for example.
+    pub reason: Option<Body>,
 }
 
 impl Decide for DecideProposal {
@@ -93,7 +95,8 @@ impl Decide for DecideProposal {
             (ProposalDecision::Reject, _) => Vec::new(),
         };
         let (delegation_id, decision) = (delegation.id, self.decision);
-        let decided = ProposalDecided { delegation_id, decision, items: items.clone() };
+        let reason = self.reason.as_ref().map(ToString::to_string);
+        let decided = ProposalDecided { delegation_id, decision, items: items.clone(), reason };
         Ok((Decision { events: vec![decided.into()], ..Decision::default() }, items))
     }
 }

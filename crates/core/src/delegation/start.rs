@@ -65,6 +65,7 @@ impl Decide for Delegate {
             error: None,
             proposal: None,
             decision: None,
+            decision_reason: None,
             created_at: now,
             updated_at: now,
             finished_at: None,

@@ -14,7 +14,8 @@ pub const LABELS_MAX: usize = 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateIssue {
     pub title: Option<Title>,
-    pub body: Option<Body>,
+    /// An inner `None` empties the body.
+    pub body: Option<Option<Body>>,
     /// All labels; they replace the present ones.
     pub labels: Option<Vec<Title>>,
     pub priority: Option<Priority>,
@@ -39,7 +40,8 @@ impl UpdateIssue {
         }
         let text = |given: Option<&str>, now: &str| given.unwrap_or(now).to_owned();
         let title = text(self.title.as_ref().map(Title::as_str), &issue.title);
-        let body = text(self.body.as_ref().map(Body::as_str), &issue.body);
+        let given = self.body.as_ref().map(|body| body.as_ref().map_or("", Body::as_str));
+        let body = text(given, &issue.body);
         let labels = match &self.labels {
             None => issue.labels.clone(),
             Some(labels) => tidy(labels),

@@ -133,7 +133,11 @@ fn every_serialised_command_is_read_back_unchanged() {
     }
     seen.same(&BuryDelegation);
     seen.same(&CancelDelegation { reason: Some(body) });
-    seen.same(&DecideProposal { decision: ProposalDecision::Modify, items: Some(Vec::new()) });
+    seen.same(&DecideProposal {
+        decision: ProposalDecision::Modify,
+        items: Some(Vec::new()),
+        reason: None,
+    });
 
     let settings: Settings = serde_json::from_value(json!({
         "model": "scripted:x", "drives": true, "budget": Budget::default(), "maxTokens": 1,

@@ -81,7 +81,7 @@ fn proposed() -> Delegation {
 #[test]
 fn a_proposal_is_decided_by_the_delegating_principal() {
     let delegation = proposed();
-    let command = DecideProposal { decision: ProposalDecision::Accept, items: None };
+    let command = DecideProposal { decision: ProposalDecision::Accept, items: None, reason: None };
     let other = AgentPath::parse("other").unwrap();
     for role in Role::ALL {
         for (agent, own) in [(AgentPath::primary(), true), (other.clone(), false)] {
@@ -232,7 +232,7 @@ fn an_event_of_another_aggregate_changes_nothing() {
             DelegationReturned { delegation_id, result: "r".into(), proposal: None }.into(),
             DelegationFailed { delegation_id, error, again: false }.into(),
             DelegationCancelled { delegation_id, reason: None }.into(),
-            ProposalDecided { delegation_id, decision, items: Vec::new() }.into(),
+            ProposalDecided { delegation_id, decision, items: Vec::new(), reason: None }.into(),
         ]
     };
     for event in delegation_events(DelegationId::from(ids.ulid())) {

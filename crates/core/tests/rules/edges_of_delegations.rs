@@ -6,7 +6,7 @@ use punchlist_core::delegation::{
     DecideProposal, Delegation, DelegationState, Proposal, ProposalDecision, ProposedItem,
 };
 use punchlist_core::event::ProposalDecided;
-use punchlist_core::text::{Content, Title};
+use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::{
     Actor, AgentPath, Decision, Event, Ids, ProjectId, Refusal, Role, Time, TodoKind,
 };
@@ -52,7 +52,8 @@ fn a_decision_on_a_proposal_is_recorded_with_its_items() {
     let delegation = Delegation { proposal, ..delegated() };
     let delegation_id = delegation.id;
     let decide = |delegation: &Delegation, decision, items: Option<&Vec<ProposedItem>>| {
-        let command = DecideProposal { decision, items: items.cloned() };
+        let reason = Some(Body::new("Not this way.").unwrap());
+        let command = DecideProposal { decision, items: items.cloned(), reason };
         decided(&command, delegation, &delegator(), Time::from_micros(2))
             .map_err(|refused| refused.refusal)
     };
@@ -63,7 +64,8 @@ fn a_decision_on_a_proposal_is_recorded_with_its_items() {
         (Modify, Some(&other), &other),
         (Reject, Some(&other), &vec![]),
     ] {
-        let recorded = ProposalDecided { delegation_id, decision, items: added.clone() };
+        let reason = Some("Not this way.".to_owned());
+        let recorded = ProposalDecided { delegation_id, decision, items: added.clone(), reason };
         let events = vec![recorded.into()];
         let expected = (Decision { events, ..Decision::default() }, added.clone());
         assert_eq!(decide(&delegation, decision, given), Ok(expected), "{decision:?}");

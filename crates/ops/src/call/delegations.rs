@@ -237,7 +237,8 @@ impl Call<'_, '_> {
         self.tx.put_delegation_lease(id, &lease)?;
         self.after_report(&delegation)?;
         if follow::adopts_at_once(&delegation) {
-            let accept = DecideProposal { decision: ProposalDecision::Accept, items: None };
+            let decision = ProposalDecision::Accept;
+            let accept = DecideProposal { decision, items: None, reason: None };
             let (delegation, _) = self.adopt(delegation, &Actor::system(), &accept)?;
             return Ok(delegation);
         }

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::up_to;
+use crate::input::{Maybe, up_to};
 use crate::views::OneIssue;
 
 /// Change an issue: its title, body, labels, priority or assignee. What is absent stays.
@@ -24,9 +24,10 @@ pub struct Input {
     /// A new title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<Title>,
-    /// A new body.
+    /// A new body; an empty text removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Body>,
+    #[schemars(with = "Option<String>", length(max = 65536))]
+    pub body: Option<Maybe<Body>>,
     /// All its labels; they replace the present ones.
     #[serde(
         default,
@@ -70,7 +71,7 @@ impl Define for IssueUpdate {
         let issue = call.issue(input.number, Lock::Row)?;
         let command = UpdateIssue {
             title: input.title.clone(),
-            body: input.body.clone(),
+            body: input.body.clone().map(|body| body.0),
             labels: input.labels.clone(),
             priority: input.priority,
             assignee: input.assignee.clone(),

@@ -2,6 +2,7 @@
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::delegation::{DecideProposal, ProposalDecision, ProposedItem};
+use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::up_to;
+use crate::input::{Maybe, up_to};
 use crate::views::DelegationView;
 
 /// Decide on a worker's proposal for the checklist. Only accepted items are stored.
@@ -24,6 +25,9 @@ pub struct Input {
     #[serde(default, deserialize_with = "up_to::<100, _, _>")]
     #[schemars(length(max = 100))]
     pub items: Option<Vec<ProposedItem>>,
+    /// Why, for example what is missing. The delegating agent sees it with the decision.
+    #[serde(default)]
+    pub reason: Maybe<Body>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +56,8 @@ impl Define for ProposalDecide {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let command = DecideProposal { decision: input.decision, items: input.items.clone() };
+        let (decision, items) = (input.decision, input.items.clone());
+        let command = DecideProposal { decision, items, reason: input.reason.0.clone() };
         let (delegation, skipped) = call.decide_proposal(&input.delegation_id, &command)?;
         Ok(Output { delegation: delegation.into(), skipped })
     }

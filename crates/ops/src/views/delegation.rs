@@ -33,6 +33,9 @@ pub struct DelegationView {
     pub proposal: Option<Proposal>,
     /// The decision on the proposal.
     pub decision: Option<ProposalDecision>,
+    /// Why it was decided so, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision_reason: Option<String>,
     pub created_at: Time,
     pub updated_at: Time,
     pub finished_at: Option<Time>,
@@ -70,6 +73,7 @@ impl From<Delegation> for DelegationView {
             error: delegation.error,
             proposal: delegation.proposal,
             decision: delegation.decision,
+            decision_reason: delegation.decision_reason,
             created_at: delegation.created_at,
             updated_at: delegation.updated_at,
             finished_at: delegation.finished_at,

@@ -18,6 +18,8 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::operations::mission_list;
+use crate::views::issue::ProgressView;
+use crate::views::metric::TargetView;
 use crate::views::todo::HoldView;
 
 /// How many of each kind are shown.
@@ -70,6 +72,9 @@ pub struct RunningRow {
     pub number: Option<i64>,
     /// The item in progress.
     pub item: Option<String>,
+    /// How far its issue is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressView>,
     pub cost_usd: Option<f64>,
     pub created_at: Time,
 }
@@ -119,6 +124,8 @@ pub struct OffTargetRow {
     pub kind: MetricKind,
     pub current: Figure,
     pub unit: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetView>,
     /// When it was read.
     pub at: Time,
 }
@@ -157,6 +164,7 @@ pub(crate) fn off_target(
                     kind: metric.kind,
                     current: newest.value,
                     unit: metric.unit.clone(),
+                    target: metric.target.as_ref().map(|one| TargetView::of(metric, one)),
                     at: newest.at,
                 });
             }
@@ -285,6 +293,10 @@ fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> 
     };
     let issue = session.as_ref().and_then(|session| session.bound_issue);
     let number = issue.map(|id| call.tx().issue_number(id)).transpose()?.flatten();
+    let progress = match number {
+        Some(number) => call.tx().issue_counts(run.project_id, (number, number))?.remove(&number),
+        None => None,
+    };
     let lists = call.lists_of(run, session.as_ref(), Load::Open)?;
     let item = lists.iter().flat_map(ordered).find(|todo| todo.status == Status::InProgress);
     let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
@@ -295,6 +307,7 @@ fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> 
         waits_for: run.waits_for.as_ref().map(|wait| super::run::WaitView::from(wait).kind.into()),
         number,
         item: item.map(|todo| todo.title.clone()),
+        progress: progress.map(ProgressView::from),
         cost_usd: call.envelope().agents.cost_usd(&run.settings.model, input, output),
         created_at: run.created_at,
     })

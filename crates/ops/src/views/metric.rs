@@ -89,7 +89,7 @@ impl MetricView {
 }
 
 impl TargetView {
-    fn of(metric: &Metric, target: &Target) -> Self {
+    pub(crate) fn of(metric: &Metric, target: &Target) -> Self {
         let Target { operator, value, warning_threshold, desired_direction } = *target;
         let shown = format!("{} {}", operator.sign(), metric.shown(value));
         Self { operator, value, warning_threshold, desired_direction, shown }

@@ -117,7 +117,10 @@ fn the_root_decides_on_a_workers_proposal(backend: Backend) {
     let proposal = json!({ "items": [{ "content": "Rewrite it all" }] });
     report(&world, &id, json!({ "result": "x", "proposal": proposal }));
     let before = items(&world, &me);
-    let rejected = decide(&id, "reject", json!({})).unwrap();
+    let why = "Not all of it: begin with the cookie.";
+    let rejected = decide(&id, "reject", json!({ "reason": why })).unwrap();
+    let shown = world.call_in(&me, "delegation_show", json!({ "delegationId": id })).unwrap();
+    assert_eq!(shown["delegation"]["decisionReason"], why, "the delegating agent reads why");
     assert_eq!(rejected["delegation"]["decision"], "reject", "the delegation keeps it (Q-K3)");
     assert_eq!(rejected["delegation"]["proposal"]["items"][0]["content"], "Rewrite it all");
     assert_eq!((items(&world, &me), updates(&world, number).len()), (before, 2));

@@ -43,6 +43,11 @@ fn only_the_operator_changes_an_issue(backend: Backend) {
     let changed = world.call_in(&operator, "issue_update", nobody).unwrap()["issue"].clone();
     assert_eq!((&changed["labels"], &changed["assignee"]), (&json!([]), &Value::Null));
     assert_eq!((&changed["priority"], &changed["title"]), (&json!("high"), &json!("Fresh title")));
+    assert_eq!(changed["body"], "Why", "what is absent stays");
+    let same = json!({ "number": number, "body": null });
+    assert_eq!(world.call_in(&operator, "issue_update", same).unwrap()["issue"]["body"], "Why");
+    let empty = json!({ "number": number, "body": "" });
+    assert_eq!(world.call_in(&operator, "issue_update", empty).unwrap()["issue"]["body"], "");
     let stale = json!({ "number": number, "title": "x", "expectedRevision": 1 });
     let refused = world.call_in(&operator, "issue_update", stale).unwrap_err();
     assert_eq!(refused.code(), "stale_revision");

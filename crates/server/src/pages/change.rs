@@ -46,7 +46,8 @@ impl Changes {
 
 /// Does a request ask for a change?
 pub(crate) fn is_asked(asked: &Asked) -> bool {
-    asked.query.iter().any(|(name, value)| name == "change" && !value.is_empty())
+    let is_named = |name: &str| matches!(name, "change" | "size");
+    asked.query.iter().any(|(name, value)| is_named(name) && !value.is_empty())
 }
 
 /// The commits that a decision or an issue is about.
@@ -128,7 +129,13 @@ impl Cited<'_> {
         let size = |n: usize| i64::try_from(n).unwrap_or(0);
         html! {
             span { b { (self.commits.len()) } @if self.commits.len() == 1 { " commit" } @else { " commits" } }
-            @if let Some(change) = self.known(visit) {
+            @let known = self.known(visit).or_else(|| match visit.query("size") == Some(self.key) {
+                true => self.read(visit).ok(),
+                false => None,
+            });
+            // The script asks for the size once the page is shown; git may take long.
+            @if known.is_none() { span data-size=(self.key) hidden {} }
+            @if let Some(change) = known {
                 @let files = size(change.files.len());
                 span { b { (words::grouped(files)) } @if files == 1 { " file" } @else { " files" } }
                 (counts(change.added(), change.removed()))

@@ -55,7 +55,25 @@ impl Form {
 
     /// The text that a person typed, to be shown if its page no longer exists.
     pub(crate) fn typed(&self) -> impl Iterator<Item = (&str, &str)> {
-        let ours = ["form", "do", "csrf", "gate", "project", "revision", "id"];
+        let ours = [
+            "form",
+            "do",
+            "csrf",
+            "gate",
+            "project",
+            "revision",
+            "id",
+            "since",
+            "end",
+            "schema",
+            "before",
+            "unclaimed_count",
+            "reopen_count",
+            "criteria_before",
+            "steps_before",
+            "text_of",
+            "kind_of",
+        ];
         let fields = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         fields.filter(move |(name, value)| !ours.contains(name) && !value.trim().is_empty())
     }

@@ -4,7 +4,9 @@ use maud::{Markup, html};
 use punchlist_ops::Error;
 use punchlist_ops::operations::mission_list;
 use punchlist_ops::operations::status::{self, Status};
-use punchlist_ops::views::home::{FailedRow, HeldRow, OffTargetRow, RunningRow, UngovernedRow};
+use punchlist_ops::views::home::{
+    FailedKind, FailedRow, HeldRow, OffTargetRow, RunningRow, UngovernedRow,
+};
 
 use super::frame::{Section, Shown};
 use super::gates::{self, Waiting};
@@ -41,7 +43,7 @@ pub(crate) fn show_inbox(visit: &Visit) -> Result<Shown, Error> {
     let body = html! {
         header.page-head {
             h1 id="top" tabindex="-1" { "Inbox" }
-            p.sub { (headline(visit, &waiting, 0)) }
+            p.sub { (headline(visit, &waiting, &[])) }
         }
         div.narrow { (gates::list(visit, &waiting)) }
     };
@@ -67,12 +69,22 @@ struct Now {
     missions: Vec<(String, mission_list::Row)>,
 }
 
-/// How many projects are searched for runs. Few projects of a store are active at once.
-const PROJECTS_MAX: usize = 20;
+/// How many projects are looked at.
+const PROJECTS_MAX: usize = 50;
+
+/// The projects to look at: those with open decisions first, then the newest.
+fn looked_at<'a>(visit: &Visit, projects: &[&'a str]) -> Vec<&'a str> {
+    let is_waiting =
+        |name: &str| visit.overview.projects.iter().any(|one| one.name == name && one.waiting > 0);
+    let mut wanted: Vec<&str> = projects.iter().rev().copied().collect();
+    wanted.sort_by_key(|name| !is_waiting(name));
+    wanted.truncate(PROJECTS_MAX);
+    wanted
+}
 
 fn now(visit: &Visit, projects: &[&str]) -> Result<Now, Error> {
     let mut now = Now::default();
-    for project in projects.iter().rev().take(PROJECTS_MAX) {
+    for project in projects {
         let status = visit.run_in::<Status>(project, status::Input {})?;
         let of = |row| ((*project).to_owned(), row);
         now.running.extend(status.running.into_iter().map(of));
@@ -99,14 +111,15 @@ fn page(visit: &Visit, projects: &[&str]) -> Result<Markup, Error> {
         });
     }
     let waiting = gates::waiting(visit, projects)?;
-    let now = now(visit, projects)?;
+    let looked_at = looked_at(visit, projects);
+    let now = now(visit, &looked_at)?;
     let count = waiting.total();
-    let recent: Vec<&str> = projects.iter().rev().take(PROJECTS_MAX).copied().collect();
-    let since = since::draw(visit, &recent)?;
+    let since = since::draw(visit, &looked_at)?;
+    let size = |n: usize| words::grouped(i64::try_from(n).unwrap_or(0));
     Ok(html! {
         header.page-head {
             h1 id="top" tabindex="-1" { (title(count)) }
-            p.sub { (headline(visit, &waiting, now.running.len())) }
+            p.sub { (headline(visit, &waiting, &now.running)) }
         }
         div.columns {
             div.main-col { (gates::list(visit, &waiting)) }
@@ -114,6 +127,12 @@ fn page(visit: &Visit, projects: &[&str]) -> Result<Markup, Error> {
                 (running(visit, &now))
                 (attention(visit, &now))
                 (since)
+                @if looked_at.len() < projects.len() {
+                    p.hint id="looked-at" {
+                        "This column covers " (size(looked_at.len())) " of " (size(projects.len()))
+                        " projects: those with open decisions, then the newest."
+                    }
+                }
                 @if visit.is_of_project() { (missions(&now)) }
             }
         }
@@ -128,16 +147,31 @@ fn title(count: i64) -> String {
     }
 }
 
-/// "Oldest first. 3 agents are working."
-fn headline(visit: &Visit, waiting: &Waiting, running: usize) -> Markup {
-    let working = i64::try_from(running).unwrap_or(0);
+/// Does it wait for an answer of the reader?
+fn is_asking(run: &RunningRow) -> bool {
+    run.waits_for.as_deref() == Some("gate")
+}
+
+/// "Oldest first. 3 agents are working, 2 are paused until you answer."
+fn headline(visit: &Visit, waiting: &Waiting, running: &[(String, RunningRow)]) -> Markup {
+    let count = |test: &dyn Fn(&RunningRow) -> bool| {
+        i64::try_from(running.iter().filter(|(_, run)| test(run)).count()).unwrap_or(0)
+    };
+    let (working, asking) = (count(&|run| run.waits_for.is_none()), count(&is_asking));
+    let verb = |n: i64| if n == 1 { "is" } else { "are" };
     html! {
         @if waiting.total() > 1 { "Oldest first. " }
         @if waiting.total() == 0 && visit.is_of_project() { "No decision waits in " (visit.project()) ". " }
-        @match working {
-            0 => {},
-            1 => "1 agent is working.",
-            many => { (many) " agents are working." },
+        @match (working, asking) {
+            (0, 0) => {},
+            (0, asking) => {
+                (words::count(asking, "agent", "agents")) " " (verb(asking)) " paused until you answer."
+            },
+            (working, 0) => { (words::count(working, "agent", "agents")) " " (verb(working)) " working." },
+            (working, asking) => {
+                (words::count(working, "agent", "agents")) " " (verb(working)) " working, "
+                (asking) " " (verb(asking)) " paused until you answer."
+            },
         }
     }
 }
@@ -168,12 +202,26 @@ fn running(visit: &Visit, now: &Now) -> Markup {
                     p.hint {
                         (project)
                         @if let Some(number) = run.number { " #" (number) }
-                        @if let Some(wait) = &run.waits_for { " · waits: " (wait) }
+                        @if let Some(steps) = run.progress.as_ref().filter(|steps| steps.steps > 0) {
+                            " · " (steps.steps_closed) " of " (words::count(steps.steps, "step", "steps"))
+                        }
+                        @if let Some(wait) = &run.waits_for { " · " (waits(wait)) }
                         @if let Some(cost) = run.cost_usd { " · " (words::dollars(cost)) }
                     }
                 }
             }
         }
+    }
+}
+
+/// What a run waits for, in words.
+fn waits(kind: &str) -> &'static str {
+    match kind {
+        "gate" => "paused until you answer",
+        "delegations" => "waits for work that it delegated",
+        "cooldown" => "waits before it continues",
+        "pause" => "paused",
+        _ => "waits",
     }
 }
 
@@ -194,12 +242,20 @@ fn attention(visit: &Visit, now: &Now) -> Markup {
                             (marks::failed()) span.red { "Failed" }
                             span.when { (words::ago(row.at, visit.now())) }
                         }
-                        p.rail-title { (row.agent) }
+                        p.rail-title { a href=(words::address(project, &failed_at(row))) { (row.agent) } }
                         p.hint { (project) " · " (row.error) }
                     }
                 }
             }
         }
+    }
+}
+
+/// Where a failure is explained.
+fn failed_at(row: &FailedRow) -> String {
+    match row.kind {
+        FailedKind::Run => format!("/runs/{}", words::encoded(&row.id)),
+        FailedKind::Delegation => format!("/agents#delegation-{}", row.id),
     }
 }
 
@@ -252,7 +308,12 @@ fn off_target(visit: &Visit, project: &str, row: &OffTargetRow) -> Markup {
             }
             p.rail-title { a href=(words::address(project, &to)) { (row.name) } }
             p.hint {
-                (figure(row.kind, row.unit.as_deref(), row.current.get())) " · "
+                (figure(row.kind, row.unit.as_deref(), row.current.get()))
+                @if let Some(target) = &row.target {
+                    ", target " (target.operator.sign()) " "
+                    (figure(row.kind, row.unit.as_deref(), target.value.get()))
+                }
+                " · "
                 (row.mission_name) " / " (row.pillar_name)
             }
         }

@@ -289,9 +289,10 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
     match form.action() {
         "post" => {
             let shown = find(visit)?;
-            let text = form.given("text").ok_or_else(|| missing("a message"))?;
+            let text = form.given("text").ok_or_else(|| missing("Write a message first."))?;
             let chat = shown.delegations.iter().find_map(|one| one.conversation_id.clone());
-            let chat = chat.ok_or_else(|| missing("a chat"))?;
+            let chat =
+                chat.ok_or_else(|| missing("Nobody has worked on it yet, so there is no chat."))?;
             visit.post("conversation_post", json!({ "conversationId": chat, "text": text }))?;
             Ok(Done::at("execution-title", Notice::done("Posted.")))
         }

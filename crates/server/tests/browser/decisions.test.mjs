@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MISSION, claimedTodo, form, issueInSession, mission, permission, proposal, question, signOffGate } from './scene.mjs';
-import { WAYS, shown, startWorld } from './world.mjs';
+import { WAYS, eventually, shown, startWorld } from './world.mjs';
 
 const gateOf = async (world, id) => (await world.operator('gate_list', {})).gates.find((gate) => gate.id === id);
 
@@ -20,6 +20,7 @@ for (const way of WAYS) {
     for (const text of ['#1', 'Refunds need two', 'Both criteria are met.', ...criteria, '4f2a91c']) await visitor.sees(text, first);
     await visitor.button('Sign off', first).click();
     await visitor.sees('Signed off.');
+    assert.equal(await visitor.page.getByRole('link', { name: '#1 can be resolved now.' }).getAttribute('href'), world.path('/issues/1'));
     await visitor.page.waitForFunction(() => document.title === '(2) punchlist');
     assert.equal((await gateOf(world, signOff.gateId)).state, 'resumed');
     const next = `gate-${asked.gateId}`;
@@ -34,6 +35,7 @@ for (const way of WAYS) {
 
     const last = await visitor.unfold(allowed.gateId);
     await visitor.sees('./deploy.sh staging', last);
+    await visitor.sees('If you allow it always, this allows primary every call of', last);
     await visitor.button('Allow once', last).click();
     await visitor.sees('Nothing is waiting');
     await visitor.page.waitForFunction(() => document.title === 'punchlist');
@@ -85,6 +87,10 @@ for (const js of [true, false]) {
     await visitor.page.getByRole('alert').first().waitFor();
     assert.equal((await gateOf(world, gateId)).state, 'open');
     assert.equal(await fieldOf(1).inputValue(), 'not a number', 'what was typed is kept');
+    assert.equal(await fieldOf(1).getAttribute('aria-invalid'), 'true');
+    if (js) assert.deepEqual(await visitor.axe(), []);
+    await visitor.gate(gateId).getByRole('alert').getByRole('link', { name: 'Field 1', exact: true }).click();
+    if (js) await eventually(() => fieldOf(1).evaluate((element) => element === document.activeElement), true);
     assert.equal(await fieldOf(99).inputValue(), '9.5');
     await fieldOf(1).fill('42');
     await visitor.button('Answer', visitor.gate(gateId)).click();
@@ -123,6 +129,22 @@ for (const js of [true, false]) {
     const states = (await world.operator('mission_todo_list', { missionSlug: MISSION })).todos;
     const stateOf = (todo) => states.find((one) => one.id === todo.id).status;
     assert.deepEqual([stateOf(todos[0]), stateOf(todos[1])], ['completed', 'in_progress']);
+    visitor.assertClean();
+  });
+
+  test(`a proposal is refused with a reason that the delegating agent reads, ${how}`, async (t) => {
+    const world = await startWorld(t);
+    const bound = await issueInSession(world, { title: 'Images', criteria: ['All are there'], steps: ['Copy'] });
+    const delegation = await proposal(world, bound, [{ content: 'Count the images' }]);
+    const visitor = await world.visitor({ js });
+    await visitor.button('Refuse', await visitor.unfold(delegation)).click();
+    await visitor.gate(delegation).getByLabel('What is missing?').fill('Say how they are counted.');
+    await visitor.button('Refuse', visitor.gate(delegation)).click();
+    await visitor.sees('Refused.');
+    const shown = await world.agent('delegation_show', { delegationId: delegation }, bound.context);
+    assert.deepEqual([shown.delegation.decision, shown.delegation.decisionReason], ['reject', 'Say how they are counted.']);
+    await visitor.open(world.path('/activity'));
+    await visitor.sees('Say how they are counted.');
     visitor.assertClean();
   });
 

@@ -158,6 +158,23 @@ for (const js of [true, false]) {
   });
 }
 
+for (const js of [true, false]) {
+  test(`an emptied description is empty, and an empty message is asked for, ${js ? 'with' : 'without'} JavaScript`, async (t) => {
+    const world = await startWorld(t);
+    const { number, session } = await issueInSession(world, { title: 'Images', body: 'On one disk.', criteria: ['All are there'] });
+    const visitor = await world.visitor({ js });
+    await visitor.open(world.path(`/issues/${number}?open=details`));
+    await visitor.page.getByLabel('Description').fill('');
+    await visitor.button('Save').click();
+    await visitor.sees('Saved.');
+    assert.equal((await world.operator('issue_show', { number })).issue.body, '');
+    await visitor.open(world.path(`/sessions/${session.id}`));
+    await visitor.button('Post').click();
+    await visitor.page.locator('#post-fault').getByText('Write a message first.').waitFor();
+    visitor.assertClean();
+  });
+}
+
 test('closing an issue against its criteria lists them first', async (t) => {
   const world = await startWorld(t);
   const { issue } = await world.operator('issue_create', { title: 'Half done', criteria: ['Never met'] });
@@ -177,8 +194,39 @@ test('a claim on the issue is accepted and returned there, one by one', async (t
   await visitor.open(world.path(`/issues/${number}`));
   const text = await visitor.page.locator('main').innerText();
   assert.match(text, /0 of 2 met, 2 claimed/);
-  assert.match(text, /claimed/);
+  const row = (name) => visitor.page.locator('#criteria-rows > li', { has: visitor.page.getByText(name, { exact: true }) });
+  await visitor.button('Accept', row('The first')).click();
+  await visitor.sees('accepted', row('The first'));
+  await visitor.button('Return', row('The second')).click();
+  await row('The second').getByLabel('What is missing?').fill('A test for it.');
+  await visitor.button('Return', row('The second')).click();
+  await visitor.sees('1 of 2 met');
+  const { criteria } = await world.operator('issue_show', { number });
+  assert.deepEqual(criteria.map((one) => [one.status, Boolean(one.acceptedAt)]), [['completed', true], ['pending', false]]);
+  visitor.assertClean();
 });
+
+for (const js of [true, false]) {
+  test(`K-53: an issue is closed as a duplicate of another one, ${js ? 'with' : 'without'} JavaScript`, async (t) => {
+    const world = await startWorld(t);
+    await world.operator('issue_create', { title: 'Checkout fails' });
+    await world.operator('issue_create', { title: 'Paying does not work', forceNew: true });
+    const visitor = await world.visitor({ js });
+    await visitor.open(world.path('/issues/2'));
+    await visitor.page.locator('main details.menu > summary', { hasText: 'Status' }).locator('visible=true').click();
+    await visitor.page.getByRole('link', { name: 'Duplicate of…' }).locator('visible=true').click();
+    await visitor.page.getByLabel('Duplicate of').fill('99');
+    await visitor.button('Close as duplicate').click();
+    await visitor.page.locator('#duplicate-fault').waitFor();
+    assert.equal(await visitor.page.getByLabel('Duplicate of').inputValue(), '99', 'what was typed is kept');
+    await visitor.page.getByLabel('Duplicate of').fill('#1');
+    await visitor.button('Close as duplicate').click();
+    await visitor.sees('Closed as a duplicate of #1.');
+    const { issue, links } = await world.operator('issue_show', { number: 2 });
+    assert.deepEqual([issue.status, links.map((link) => [link.kind, link.number])], ['rejected', [['duplicate_of', 1]]]);
+    visitor.assertClean();
+  });
+}
 
 /** Adds an item by the button of this name; the field may have to be unfolded first. */
 async function addItem(visitor, name, text) {

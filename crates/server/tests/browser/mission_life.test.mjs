@@ -33,8 +33,9 @@ for (const way of WAYS) {
     await visitor.sees('It takes 58 s now.', main);
     const card = visitor.page.locator(`[data-key="${todos[0].id}"]`).first();
     await visitor.button('Return', card).click();
-    await visitor.page.getByLabel('What is missing?').locator('visible=true').first().fill('Measure it on three machines.');
-    await visitor.button('Return').locator('visible=true').last().click();
+    const returning = visitor.page.locator(`#refuse-${todos[0].id}`);
+    await returning.getByLabel('What is missing?').fill('Measure it on three machines.');
+    await visitor.button('Return', returning).click();
     await visitor.sees('Returned.');
     const returned = (await todosOf(world)).find((todo) => todo.id === todos[0].id);
     assert.equal(returned.status, 'in_progress');
@@ -50,8 +51,8 @@ for (const way of WAYS) {
     const pause = visitor.button('Pause').locator('visible=true').first();
     if ((await pause.count()) === 0) await visitor.page.locator('main details.menu > summary, .topbar details > summary').locator('visible=true').first().click();
     await visitor.button('Pause').locator('visible=true').first().click();
-    await visitor.button('Resume').locator('visible=true').first().waitFor({ state: way.width < 720 ? 'attached' : 'visible' }).catch(() => {});
-    assert.equal((await world.operator('mission_status', { mission: MISSION })).mission.status, 'paused');
+    await eventually(async () => (await world.operator('mission_status', { mission: MISSION })).mission.status, 'paused');
+    await visitor.sees(/^Paused\./, main);
     visitor.assertClean();
   });
 }

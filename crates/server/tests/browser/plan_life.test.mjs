@@ -23,7 +23,7 @@ for (const way of WAYS) {
     assert.equal(await visitor.overflow(), 0);
     if (way.js) assert.deepEqual(await visitor.axe(), []);
     await row.getByRole('link', { name: 'Ask the address service' }).click();
-    assert.equal(new URL(visitor.page.url()).hash, `#task-${first.id}`);
+    await visitor.page.waitForURL(new RegExp(`#task-${first.id}$`));
     await world.operator('task_complete', { taskId: first.id });
     if (!way.js) await visitor.page.reload();
     await eventually(() => row.getByText(/waits for/).count(), 0);

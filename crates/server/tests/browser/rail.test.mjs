@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MISSION, issueInSession, mission, signOffGate } from './scene.mjs';
+import { startTour } from './tour.mjs';
 import { WAYS, eventually, shown, startWorld } from './world.mjs';
 
 /** What Home counts. */
@@ -29,8 +30,8 @@ for (const way of WAYS) {
     assert.deepEqual(await rows(visitor), { 'Claims accepted': '2', 'Decisions answered': '1', 'Issues filed': '2', 'Issues closed': '1' });
     if (way.js) assert.deepEqual(await visitor.axe(), []);
     await visitor.page.getByRole('link', { name: 'Decisions answered' }).click();
+    await visitor.page.waitForURL(/kind=decisions/);
     await visitor.sees('answered');
-    assert.equal(new URL(visitor.page.url()).search, '?kind=decisions');
     visitor.assertClean();
   });
 
@@ -48,6 +49,18 @@ for (const way of WAYS) {
     await world.operator('metric_record', { mission: MISSION, metric: 'first-change', value: 3600 });
     await visitor.open('/');
     assert.equal(await visitor.page.locator('#attention').count(), 0);
+    visitor.assertClean();
+  });
+
+  test(`Home says who works, who waits for an answer, and how far they are, ${shown(way)}`, async (t) => {
+    const { world, child } = await startTour(t);
+    const visitor = await world.visitor(way);
+    await visitor.sees('1 agent is paused until you answer.');
+    await visitor.unfoldRail();
+    const part = visitor.page.locator('#running');
+    await visitor.sees(`#${child.number} · 1 of 3 steps · paused until you answer`, part);
+    assert.equal(await part.getByText(/waits: /).count(), 0);
+    await visitor.sees(', target < 86,400 s', visitor.page.locator('#attention'));
     visitor.assertClean();
   });
 

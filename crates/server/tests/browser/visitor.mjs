@@ -125,6 +125,8 @@ export class Visitor {
   }
 
   async close() {
+    // A request that a test keeps back must not fail after the test's end.
+    for (const page of this.context.pages()) await page.unrouteAll({ behavior: 'ignoreErrors' });
     await this.context.close();
   }
 }

@@ -1,7 +1,7 @@
 // The watch over a browser sees what it is there for; without these, every other test could be blind.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startWorld } from './world.mjs';
+import { eventually, startWorld } from './world.mjs';
 
 test('the watch sees dialogs, errors of scripts, requests to other hosts and blocked content', async (t) => {
   const world = await startWorld(t);
@@ -13,7 +13,7 @@ test('the watch sees dialogs, errors of scripts, requests to other hosts and blo
     <img src="/nothing.png"><link rel="stylesheet" href="http://127.0.0.1:9/style.css">`);
   const found = (word) => visitor.faults.some((fault) => fault.includes(word));
   for (const word of ['dialog: dialog', 'thrown', 'content policy', 'request to http://127.0.0.1:9/']) {
-    assert.ok(found(word), `${word} in ${visitor.faults.join('\n')}`);
+    await eventually(async () => found(word) || visitor.faults, true);
   }
 });
 

@@ -2,11 +2,15 @@
 //!
 //! Holder, epoch and end of the lease are not folded from the log; everything else is.
 
-use punchlist_core::delegation::{DelegationState, Mode, Review, apply_delegation};
+use punchlist_core::delegation::{
+    DelegationState, Mode, ProposalDecision, Review, apply_delegation,
+};
 use punchlist_core::{
     AgentPath, ConversationId, Decision, Delegation, DelegationId, Event, IssueId, Lease,
     ProjectId, RunId, SessionId, Time, TodoId,
 };
+
+use serde::{Deserialize, Serialize};
 
 use super::events::Stamp;
 use super::lists::Lock;
@@ -271,7 +275,7 @@ impl Tx<'_> {
         let run = delegation.run_id.map(|id| id.to_string());
         let reach = reach_text(&delegation.reach)?;
         let proposal = delegation.proposal.as_ref().map(serde_json::to_string).transpose()?;
-        let decision = delegation.decision.as_ref().map(serde_json::to_string).transpose()?;
+        let decision = decision_text(delegation)?;
         self.write(
             sql!(
                 "INSERT INTO delegations (",
@@ -312,7 +316,7 @@ impl Tx<'_> {
     fn update_delegation(&mut self, delegation: &Delegation) -> Result<(), Error> {
         let id = delegation.id.to_string();
         let proposal = delegation.proposal.as_ref().map(serde_json::to_string).transpose()?;
-        let decision = delegation.decision.as_ref().map(serde_json::to_string).transpose()?;
+        let decision = decision_text(delegation)?;
         self.write(
             sql!(
                 "UPDATE delegations SET state = $2, attempts = $3, result = $4, error = $5, \
@@ -333,8 +337,40 @@ impl Tx<'_> {
     }
 }
 
+/// A decision as it is stored: the bare word, as ever, or the word with its reason.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Decided {
+    Bare(ProposalDecision),
+    Why { decision: ProposalDecision, reason: String },
+}
+
+impl Decided {
+    fn of(delegation: &Delegation) -> Option<Self> {
+        let decision = delegation.decision?;
+        Some(match delegation.decision_reason.clone() {
+            None => Self::Bare(decision),
+            Some(reason) => Self::Why { decision, reason },
+        })
+    }
+
+    fn into_parts(self) -> (ProposalDecision, Option<String>) {
+        match self {
+            Self::Bare(decision) => (decision, None),
+            Self::Why { decision, reason } => (decision, Some(reason)),
+        }
+    }
+}
+
+fn decision_text(delegation: &Delegation) -> Result<Option<String>, Error> {
+    Ok(Decided::of(delegation).as_ref().map(serde_json::to_string).transpose()?)
+}
+
 fn read(row: &Row<'_>) -> Result<Held, Error> {
     let json = |column: usize| row.opt_text(column);
+    let decided: Option<Decided> = json(18)?.map(|text| serde_json::from_str(&text)).transpose()?;
+    let (decision, decision_reason) = decided.map(Decided::into_parts).unzip();
+    let decision_reason = decision_reason.flatten();
     let delegation = Delegation {
         id: word("delegation id", &row.text(0)?, DelegationId::parse)?,
         project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
@@ -357,7 +393,8 @@ fn read(row: &Row<'_>) -> Result<Held, Error> {
         result: row.opt_text(15)?,
         error: row.opt_text(16)?,
         proposal: json(17)?.map(|text| serde_json::from_str(&text)).transpose()?,
-        decision: json(18)?.map(|text| serde_json::from_str(&text)).transpose()?,
+        decision,
+        decision_reason,
         created_at: time(row, 19)?,
         updated_at: time(row, 20)?,
         finished_at: opt_time(row, 21)?,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
+use punchlist_core::delegation::ProposalDecision;
 use punchlist_core::gate::GateState;
 use punchlist_core::mission::Standing;
 use punchlist_core::{Event, SessionId, Time};
@@ -342,8 +343,13 @@ fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
             "a permission".to_owned(),
             None,
         ),
-        Event::ProposalDecided(_) => {
-            with.plain(Kind::Decisions, Icon::Proposal, "decided on", "a proposal".to_owned(), None)
+        Event::ProposalDecided(e) => {
+            let verb = match e.decision {
+                ProposalDecision::Reject => "refused",
+                _ => "accepted",
+            };
+            let what = "a proposal".to_owned();
+            with.plain(Kind::Decisions, Icon::Proposal, verb, what, e.reason.clone())
         }
         Event::DelegationQueued(e) => with.plain(
             Kind::Delegations,

@@ -296,6 +296,23 @@
     return true;
   };
 
+  // The size of a change is read with git, so it comes after the page, one card at a time.
+  const measured = new Set();
+  const measure = async () => {
+    const key = [...document.querySelectorAll("[data-size]")].map((one) => one.dataset.size).find((one) => !measured.has(one));
+    if (!key || measured.size > 9) return;
+    measured.add(key);
+    const to = new URL(location.href);
+    to.searchParams.set("size", key);
+    try {
+      await fetch(to, { headers: { "Punchlist-Live": "1" }, cache: "no-store" });
+      await look();
+    } catch {
+      // The reader can still ask for it.
+    }
+    measure();
+  };
+
   // Looking again: one look at a time, and one more if something came meanwhile.
   let isLooking = false;
   let isStale = false;
@@ -382,30 +399,68 @@
     }
   };
 
+  // What did not work, said where the reader acted. What is typed stays.
+  const trouble = (form, button, words) => {
+    const inside = !button || form.contains(button);
+    const place = (!inside && button.closest("li, footer, section")) || form;
+    place.querySelector(":scope > .notice[data-mine]")?.remove();
+    const notice = document.createElement("div");
+    notice.className = "notice red";
+    notice.dataset.mine = "";
+    notice.tabIndex = -1;
+    notice.setAttribute("role", "alert");
+    notice.textContent = words;
+    place.prepend(notice);
+    notice.focus();
+  };
+  const BUSY = "The server has too much to do. Nothing was changed, and what you typed is still here. Try again in a moment.";
+  const BROKEN = "The server could not do this. What you typed is still here. Try again in a moment.";
+  const AWAY = "The server did not answer. What you typed is still here. Look whether it arrived before you send it again.";
+  const AWAY_READ = "The server did not answer. Try again in a moment.";
+
+  const isOurs = (text) => /<body[^>]* data-seq="/.test(text);
+  // What is on its way; an attribute would be gone with the next look.
+  const sending = new WeakSet();
+  // The pages that the reader asked for are numbered: one that arrives after a newer one is dropped.
+  let asked = 0;
+
   // Forms: sent without leaving the page, so that what is typed elsewhere stays.
   document.addEventListener("submit", async (event) => {
     const form = event.target;
     if ("plain" in form.dataset || event.defaultPrevented) return;
     event.preventDefault();
     const button = event.submitter;
+    const sent = button || form;
+    if (sending.has(sent)) return;
     const fields = new URLSearchParams(new FormData(form));
     if (button && button.name) fields.append(button.name, button.value);
     const isGet = form.method === "get";
     const to = new URL(form.getAttribute("action") || location.href, location.href);
+    if (isGet) to.search = fields.toString();
+    const turn = isGet ? (asked += 1) : 0;
+    const began = moves;
+    sending.add(sent);
     if (button) button.setAttribute("aria-disabled", "true");
     try {
-      let target = to.href;
-      if (isGet) {
-        to.search = fields.toString();
-        target = to.href;
+      let answer;
+      let text;
+      try {
+        answer = await fetch(to.href, isGet ? { cache: "no-store" } : { method: "POST", body: fields, cache: "no-store", headers: { "Punchlist-Form": location.pathname } });
+        text = await answer.text();
+      } catch {
+        if (!isGet || turn === asked) trouble(form, button, isGet ? AWAY_READ : AWAY);
+        return;
       }
-      const answer = await fetch(target, isGet ? { cache: "no-store" } : { method: "POST", body: fields, cache: "no-store", headers: { "Punchlist-Form": location.pathname } });
+      if (isGet && turn !== asked) return;
+      if (answer.status === 429 || answer.status > 499) {
+        trouble(form, button, answer.status === 429 ? BUSY : BROKEN);
+        return;
+      }
       const url = new URL(answer.url);
-      const text = await answer.text();
-      const same = url.pathname === location.pathname;
-      if (!same) {
+      if (url.pathname !== location.pathname || !isOurs(text)) {
         if (answer.redirected || isGet) location.assign(answer.url + (isGet ? to.hash : ""));
         else {
+          // A page of its own, with what was typed: the session may have ended.
           document.open();
           document.write(text);
           document.close();
@@ -419,6 +474,8 @@
       // A refused form stays open where it is.
       if (answer.ok) history.replaceState(null, "", url.pathname + url.search + hash);
       isForced = true;
+      // Something else was sent meanwhile: this page may not have it yet.
+      if (moves !== began) soon();
       moves += 1;
       form.dataset.sent = "";
       const taken = take(text);
@@ -426,10 +483,8 @@
       const menu = button && button.closest("details.menu");
       if (menu) menu.open = false;
       if (taken) arrive(isGet ? hash : focus, !answer.ok);
-    } catch {
-      form.dataset.plain = "";
-      form.submit();
     } finally {
+      sending.delete(sent);
       if (button && button.isConnected) button.removeAttribute("aria-disabled");
     }
   });
@@ -439,17 +494,19 @@
     const link = event.target.closest?.("a[data-open]");
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
+    const turn = (asked += 1);
     try {
       const answer = await fetch(link.href, { cache: "no-store" });
       const text = await answer.text();
-      if (!answer.ok) throw new Error();
+      if (turn !== asked) return;
+      if (!answer.ok || !isOurs(text)) throw new Error();
       const { pathname, search, hash } = new URL(link.href);
       history.replaceState(null, "", pathname + search + hash);
       isForced = true;
       moves += 1;
       if (take(text)) arrive(hash, false);
     } catch {
-      location.assign(link.href);
+      if (turn === asked) location.assign(link.href);
     }
   });
 
@@ -572,6 +629,7 @@
   fit(false);
   tell("again");
   follow();
+  measure();
   times();
   setInterval(times, TIMES_MS);
   addEventListener("pageshow", (event) => {

@@ -56,7 +56,7 @@ pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
             let all = wanted.is_some_and(|wanted| i64::try_from(given) == Ok(wanted));
             input["acceptUnclaimed"] = all.into();
             give("gate_answer", input)?;
-            "Signed off."
+            return Ok(signed_off(form));
         }
         "resume" => {
             gate_answer("resume", None)?;
@@ -117,13 +117,22 @@ pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
     Ok(Notice::done(done))
 }
 
+/// "Signed off. #41 can be resolved now."
+fn signed_off(form: &Form) -> Notice {
+    let done = Notice::done("Signed off.");
+    let Some(number) = form.number("number") else { return done };
+    let end = if form.text("end") == "rejected" { "rejected" } else { "resolved" };
+    let to = words::address(form.text("project"), &format!("/issues/{number}"));
+    done.link(&format!("#{number} can be {end} now."), to)
+}
+
 fn refuse(visit: &Visit, form: &Form) -> Result<(), Error> {
     let reason = form.given("reason").ok_or_else(|| missing(MISSING))?;
     let (gate, project) = (form.text("gate"), form.text("project"));
     let is_proposal =
         visit.post_in(project, "delegation_show", json!({ "delegationId": gate })).is_ok();
     if is_proposal {
-        let input = json!({ "delegationId": gate, "decision": "reject" });
+        let input = json!({ "delegationId": gate, "decision": "reject", "reason": reason });
         visit.post_in(project, "proposal_decide", input)?;
         return Ok(());
     }

@@ -265,6 +265,10 @@ fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Ma
     let always = format!("always-{}", item.id());
     let shown = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
     let tool = gate.tool.as_deref().unwrap_or(&gate.text);
+    let covers = html! {
+        "this allows " (gate.agent) " every call of " code { (tool) } " in " (item.project)
+        ", without asking, as long as the tool stays what it is."
+    };
     html! {
         div.gate-body {
             dl.facts-list {
@@ -273,16 +277,14 @@ fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Ma
                 @if let Some(definition) = &gate.definition {
                     dt { "Runs" } dd { pre { (shown(definition)) } }
                 }
+                @if let Some(folder) = folder(gate) { dt { "Folder" } dd { code { (folder) } } }
+                @if !gate.text.is_empty() && gate.text != tool { dt { "Why" } dd { (gate.text) } }
             }
             @if visit.is_open(&always) {
                 (forms::form(visit, &always, "allow_always", &html! {
                     (hidden(item))
                     (forms::refusal(visit, &always))
-                    p {
-                        "This allows " (gate.agent) " every call of " code { (tool) } " in "
-                        (item.project) ", without asking, as long as the tool stays what it is. "
-                        "It can be taken back."
-                    }
+                    p { "If you allow it always, " (covers) " It can be taken back." }
                     (forms::save_or_cancel(&always, "Allow always"))
                 }))
                 (forms::cancelling(visit, &always, &item.anchor()))
@@ -294,8 +296,15 @@ fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Ma
                 (forms::submit("Allow once", primary(is_first && !visit.is_open(&always))))
             }))
             @if !visit.is_open(&always) { (forms::opener(visit, &always, "Allow always", None, "")) }
-        }, ("Refuse", &html! {}), &html! { (visit.name(&gate.asked_by)) " waits for this." }))
+        }, ("Refuse", &html! {}), &html! { "If you allow it always, " (covers) }))
     }
+}
+
+/// The folder in which a tool runs, if its definition or its input names one.
+fn folder<'a>(gate: &'a GateView) -> Option<&'a str> {
+    let named =
+        |value: Option<&'a Value>| value.and_then(|value| value.get("cwd")).and_then(Value::as_str);
+    named(gate.definition.as_ref()).or_else(|| named(gate.input.as_ref()))
 }
 
 fn escalation(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {

@@ -9,6 +9,7 @@ use super::Item;
 use super::card::{bar, hidden, plain, primary};
 use crate::pages::forms::{self, Form};
 use crate::pages::visit::Visit;
+use crate::pages::{marks, words};
 
 pub(super) fn body(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {
     let key = format!("answer-{}", item.id());
@@ -19,7 +20,7 @@ pub(super) fn body(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) 
             (forms::form(visit, &key, "form", &html! {
                 (hidden(item))
                 input type="hidden" name="schema" value=(schema.to_string());
-                (forms::refusal(visit, &key))
+                (faults(visit, &key, schema))
                 @for (name, field) in fields(schema).into_iter().flatten() {
                     (one(visit, &key, schema, name, field))
                 }
@@ -47,26 +48,29 @@ fn one(visit: &Visit, key: &str, schema: &Value, name: &str, field: &Value) -> M
     let choices = field["enum"].as_array();
     let hint = format!("{id}-hint");
     let kind = field["type"].as_str().unwrap_or("string");
-    let by = (!about.is_empty() || fault.is_some()).then_some(hint.as_str());
+    let wrong = format!("{id}-fault");
+    let by: Vec<&str> =
+        [(!about.is_empty()).then_some(hint.as_str()), fault.is_some().then_some(wrong.as_str())]
+            .into_iter()
+            .flatten()
+            .collect();
+    let by = (!by.is_empty()).then(|| by.join(" "));
     let invalid = fault.as_ref().map(|_| "true");
     html! {
         div.field {
             @if kind == "boolean" && choices.is_none() {
                 label.check {
                     input id=(id) type="checkbox" name=(posted(name)) value="true"
-                        checked[value == "true"] aria-describedby=[by];
+                        checked[value == "true"] aria-describedby=[&by] aria-invalid=[invalid];
                     span { (label) }
                 }
             } @else {
                 label for=(id) { (label) @if !required { span.hint { " (optional)" } } }
             }
-            @if let Some(by) = by {
-                p class=(if fault.is_some() { "fault" } else { "hint" }) id=(by) {
-                    @if let Some(fault) = &fault { (fault) } @else { (about) }
-                }
-            }
+            @if !about.is_empty() { p.hint id=(hint) { (about) } }
+            @if let Some(fault) = &fault { p.fault id=(wrong) { (marks::failed()) span { (fault) } } }
             @if let Some(choices) = choices {
-                select id=(id) name=(posted(name)) aria-describedby=[by] aria-invalid=[invalid] {
+                select id=(id) name=(posted(name)) aria-describedby=[&by] aria-invalid=[invalid] {
                     @if !required || value.is_empty() { option value="" { "Choose" } }
                     @for (n, choice) in choices.iter().enumerate() {
                         @let shown = field["enumNames"][n].as_str().map_or_else(|| plain(choice), str::to_owned);
@@ -76,7 +80,34 @@ fn one(visit: &Visit, key: &str, schema: &Value, name: &str, field: &Value) -> M
             } @else if kind != "boolean" {
                 @let mode = match kind { "integer" => "numeric", "number" => "decimal", _ => "text" };
                 input id=(id) name=(posted(name)) type="text" inputmode=(mode) value=(value)
-                    aria-describedby=[by] aria-invalid=[invalid] autocomplete="off";
+                    aria-describedby=[&by] aria-invalid=[invalid] autocomplete="off";
+            }
+        }
+    }
+}
+
+/// The errors of a refused form: a list that leads to the fields, if they are errors of fields.
+fn faults(visit: &Visit, key: &str, schema: &Value) -> Markup {
+    let named: Vec<(&String, String, &Value)> = fields(schema)
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, field)| fault_of(visit, key, name).map(|fault| (name, fault, field)))
+        .collect();
+    if named.is_empty() {
+        return forms::refusal(visit, key);
+    }
+    let count = i64::try_from(named.len()).unwrap_or(0);
+    html! {
+        div.notice.red id=(format!("{key}-faults")) role="alert" {
+            (marks::off_target())
+            div {
+                p { (words::count(count, "answer does", "answers do")) " not fit:" }
+                ul {
+                    @for (name, fault, field) in &named {
+                        @let label = field["title"].as_str().unwrap_or(name);
+                        li { a href=(format!("#{key}-{}", posted(name))) { (label) } ": " (fault) }
+                    }
+                }
             }
         }
     }

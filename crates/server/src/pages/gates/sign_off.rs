@@ -74,6 +74,8 @@ pub(super) fn body(
             @if let Some(revision) = gate.revision {
                 input type="hidden" name="revision" value=(revision);
             }
+            @if let Some(number) = gate.number { input type="hidden" name="number" value=(number); }
+            @if let Some(end) = gate.end { input type="hidden" name="end" value=(end.name()); }
             @for one in &unclaimed {
                 label.check {
                     input type="checkbox" name="unclaimed" value=(one.content)

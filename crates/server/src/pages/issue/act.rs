@@ -35,6 +35,7 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
             };
             Ok(Done::at("top", notice))
         }
+        ["duplicate"] => duplicate(visit, number, form),
         ["link"] | ["unlink"] => link(visit, number, form),
         ["add_step"] => add(visit, number, form, "step"),
         ["add_criterion"] => add(visit, number, form, "criterion"),
@@ -76,13 +77,11 @@ fn update(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
     let mut input = json!({
         "number": number,
         "title": form.text("title"),
+        "body": form.text("body"),
         "labels": labels,
         "assignee": form.given("assignee"),
         "expectedRevision": form.number("revision"),
     });
-    if let Some(body) = form.given("body") {
-        input["body"] = body.into();
-    }
     if let Some(priority) = form.given("priority") {
         input["priority"] = priority.into();
     }
@@ -125,6 +124,18 @@ fn link(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
         false => Notice::done("The link is removed.").undo("link", &fields),
     };
     Ok(Done::at("links-title", notice))
+}
+
+fn duplicate(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
+    let of =
+        form.given("of").ok_or_else(|| missing("Write the number of the issue that stays."))?;
+    let of = of.trim_start_matches('#');
+    let stays: Value = of.parse::<i64>().map_or_else(|_| of.into(), Value::from);
+    let input = json!({ "number": number, "of": stays, "note": form.given("note") });
+    visit.post("issue_close_as_duplicate", input)?;
+    let to = visit.at(&format!("/issues/{of}"));
+    let notice = Notice::done(format!("Closed as a duplicate of #{of}."));
+    Ok(Done::at("top", notice.link("Look at it", to)))
 }
 
 fn add(visit: &Visit, number: i64, form: &Form, kind: &str) -> Result<Done, Error> {

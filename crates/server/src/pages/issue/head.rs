@@ -19,6 +19,7 @@ use crate::pages::{marks, words};
 const SEND: &str = "send";
 const DETAILS: &str = "details";
 const DEFER: &str = "defer-issue";
+const DUPLICATE: &str = "duplicate";
 
 /// The buttons of the page.
 pub(super) fn actions(visit: &Visit, issue: &IssueView) -> Markup {
@@ -40,6 +41,9 @@ pub(super) fn actions(visit: &Visit, issue: &IssueView) -> Markup {
                             }
                         }))
                     }
+                }
+                @if !issue.status.is_closed() {
+                    a href=(format!("{}?open={DUPLICATE}#{DUPLICATE}", visit.path())) { "Duplicate of…" }
                 }
                 a href=(format!("{}?open={DEFER}#{DEFER}", visit.path())) { "Defer…" }
                 a href=(format!("{}?open={DETAILS}#{DETAILS}", visit.path())) { "Edit title and labels…" }
@@ -80,6 +84,7 @@ pub(super) fn opened(visit: &Visit, shown: &Output) -> Markup {
         @if visit.is_open(SEND) { (send(visit)) }
         @if visit.is_open(DETAILS) { (details(visit, &shown.issue)) }
         @if visit.is_open(DEFER) { (defer(visit, &shown.issue)) }
+        @if visit.is_open(DUPLICATE) { (duplicate(visit, shown.issue.number)) }
         @for end in [IssueStatus::Resolved, IssueStatus::Rejected] {
             @if visit.is_open(&format!("close-{}", end.name())) { (close(visit, shown, end)) }
         }
@@ -169,6 +174,25 @@ fn defer(visit: &Visit, issue: &IssueView) -> Markup {
                 (forms::save_or_cancel(DEFER, if is_deferred { "Save" } else { "Defer" }))
             }))
             (forms::cancelling(visit, DEFER, "top"))
+        }
+    }
+}
+
+/// K-53: the form that closes an issue because another one says the same.
+fn duplicate(visit: &Visit, number: i64) -> Markup {
+    html! {
+        section.card.padded {
+            h2 { "Close #" (number) " as a duplicate" }
+            (forms::form(visit, DUPLICATE, "duplicate", &html! {
+                (forms::refusal(visit, DUPLICATE))
+                (forms::field(visit, DUPLICATE, &Field {
+                    name: "of", label: "Duplicate of", hint: "The number of the issue that stays, for example 12.",
+                    ..Field::default()
+                }))
+                (forms::field(visit, DUPLICATE, &Field { name: "note", label: "Note", lines: 2, ..Field::default() }))
+                (forms::save_or_cancel(DUPLICATE, "Close as duplicate"))
+            }))
+            (forms::cancelling(visit, DUPLICATE, "top"))
         }
     }
 }

@@ -1,22 +1,30 @@
 //! The actions of a session's and a run's forms: one operation each.
 
 use punchlist_ops::Error;
+use punchlist_ops::operations::run_show::{self, RunShow};
 use punchlist_ops::operations::session_show::{self, SessionShow};
 use serde_json::json;
 
 use super::head::At;
-use super::runs_of;
-use crate::pages::asking::maybe;
+use super::{issue, runs_of};
+use crate::pages::asking::{maybe, title};
 use crate::pages::forms::{Done, Form, missing, unknown};
 use crate::pages::gates;
 use crate::pages::notice::Notice;
 use crate::pages::visit::Visit;
 
 pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
-    let id = visit.part("id");
+    match form.action() {
+        "stop" => stop(visit, visit.part("id")),
+        _ => in_session(visit, form, visit.part("id")),
+    }
+}
+
+/// What can be done on the page of a session and of each of its runs.
+fn in_session(visit: &Visit, form: &Form, id: &str) -> Result<Done, Error> {
     match form.action() {
         "post" => {
-            let text = form.given("text").ok_or_else(|| missing("a message"))?;
+            let text = form.given("text").ok_or_else(|| missing("Write a message first."))?;
             let input = session_show::Input { session: maybe(Some(id)) };
             let session = visit.run::<SessionShow>(input)?.session;
             let chat = session.conversation_id;
@@ -31,7 +39,7 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
             visit.post("drive_resume", json!({ "session": id }))?;
             Ok(Done::at("top", Notice::done("Resumed.")))
         }
-        "stop" => stop(visit, id),
+        "promote" | "bind" | "unbind" => issue::act(visit, form, id),
         _ if form.given("gate").is_some() => {
             let notice = gates::answer(visit, form)?;
             Ok(Done::at("top", notice))
@@ -64,6 +72,13 @@ pub(crate) fn act_on_run(visit: &Visit, form: &Form) -> Result<Done, Error> {
             visit.post("run_stop", json!({ "run": visit.part("id") }))?;
             Ok(Done::at("top", Notice::done("Stopped. It ends its turn.")))
         }
-        _ => Err(unknown(form)),
+        _ => {
+            let run = title(visit.part("id"))?;
+            let session = visit.run::<RunShow>(run_show::Input { run })?.run.session_id;
+            match session {
+                Some(session) => in_session(visit, form, &session),
+                None => Err(unknown(form)),
+            }
+        }
     }
 }

@@ -49,16 +49,23 @@ pub(super) fn is_ended(session: &SessionView) -> bool {
 pub(super) fn actions(visit: &Visit, at: &At<'_>) -> Markup {
     let is_open = !is_ended(at.session);
     html! {
-        @if at.session.paused_by.is_some() {
+        (pausing(visit, at.session))
+        @if is_open { (forms::opener(visit, STOP, "Stop", Some(Icon::Stop), "")) }
+    }
+}
+
+/// The button that pauses or resumes the session.
+pub(super) fn pausing(visit: &Visit, session: &SessionView) -> Markup {
+    html! {
+        @if session.paused_by.is_some() {
             (forms::row(visit, "resume", "resume", &html! {
                 button type="submit" class="button primary" { (Icon::Play.draw()) "Resume" }
             }))
-        } @else if is_open {
+        } @else if !is_ended(session) {
             (forms::row(visit, "pause", "pause", &html! {
                 button type="submit" class="button" { (Icon::Pause.draw()) "Pause" }
             }))
         }
-        @if is_open { (forms::opener(visit, STOP, "Stop", Some(Icon::Stop), "")) }
     }
 }
 

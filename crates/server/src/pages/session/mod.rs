@@ -4,6 +4,7 @@
 
 mod act;
 mod head;
+mod issue;
 mod rail;
 mod run;
 
@@ -144,6 +145,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
             }
             aside.rail aria-label="About this session" {
                 (super::items::steps(visit, &steps))
+                (issue::draw(visit, &session, issue.as_ref()))
                 (rail::continuation(&runs))
                 (rail::cost(&runs))
                 (rail::runs(visit, &runs))

@@ -6,6 +6,7 @@ use punchlist_ops::Error;
 use punchlist_ops::input::Limit;
 use punchlist_ops::operations::conversation_show::{self, ConversationShow};
 use punchlist_ops::operations::run_show::{self, RunShow};
+use punchlist_ops::operations::session_show::{self, SessionShow};
 use punchlist_ops::views::MessageView;
 use punchlist_ops::views::run::RunView;
 
@@ -14,6 +15,7 @@ use crate::pages::asking::{maybe, title};
 use crate::pages::chat::{self, Around};
 use crate::pages::forms;
 use crate::pages::frame::{self, Head, Section, Shown};
+use crate::pages::gates::{self, Waiting};
 use crate::pages::icons::Icon;
 use crate::pages::items::{self, Step};
 use crate::pages::notice::{self, Tone};
@@ -58,7 +60,19 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     let steps: Vec<Step> = shown.done.iter().chain(&shown.left).map(Step::of_run).collect();
     let is_over = run.state == RunState::Ended;
     let current = steps.iter().find(|step| step.is_current).map(|step| step.title.as_str());
+    let session = match &run.session_id {
+        Some(id) => {
+            let input = session_show::Input { session: maybe(Some(id)) };
+            Some(visit.run::<SessionShow>(input)?.session)
+        }
+        None => None,
+    };
+    let waiting = match &session {
+        Some(session) if !is_over => gates::of_session(visit, &session.id)?,
+        _ => Waiting::default(),
+    };
     let actions = html! {
+        @if let Some(session) = session.as_ref().filter(|_| !is_over) { (head::pausing(visit, session)) }
         @if !is_over { (forms::opener(visit, head::STOP, "Stop", Some(Icon::Stop), "")) }
     };
     let mut crumbs = vec![(visit.project().to_owned(), visit.at(""))];
@@ -80,12 +94,14 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         div.columns {
             div.main-col {
                 (visit.notice_at("top"))
+                @for key in ["pause", "resume"] { (forms::refusal(visit, key)) }
                 @if visit.is_open(head::STOP) && !is_over {
                     (head::confirm(visit, &format!("Stops the run of {}. What it has written stays.", run.agent)))
                 }
                 @if is_over && run.stop_code.is_some() {
                     (notice::show(Tone::Refused, &html! { (stop_sentence(run)) }))
                 }
+                @if !waiting.items.is_empty() { (gates::list(visit, &waiting)) }
                 section aria-labelledby="chat-title" {
                     h2.hidden id="chat-title" { "Conversation" }
                     @if messages.is_empty() { p.hint { "Nothing was said yet." } }
@@ -94,6 +110,9 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                         p.earlier { a href=(visit.here(&[("after", Some(&last.id))])) { "Show later messages" } }
                     } @else if is_over { p.stopped id="stopped" { (stop_sentence(run)) } }
                     div data-end="" {}
+                }
+                @if let Some(session) = &session {
+                    (super::post(visit, &run.agent, head::is_ended(session)))
                 }
             }
             aside.rail aria-label="About this run" {
