@@ -76,7 +76,7 @@ pub(crate) fn act_on_run(visit: &Visit, form: &Form) -> Result<Done, Error> {
             let run = title(visit.part("id"))?;
             let session = visit.run::<RunShow>(run_show::Input { run })?.run.session_id;
             match session {
-                Some(session) => in_session(visit, form, &session),
+                Some(session) => in_session(visit, form, &session.to_string()),
                 None => Err(unknown(form)),
             }
         }
