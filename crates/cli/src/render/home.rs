@@ -125,7 +125,7 @@ fn running(runs: &[RunningRow], now: Time) -> String {
         };
         vec![
             format!("  {}", short_among(&run.id, &ids)),
-            line(&run.agent),
+            run.host.map_or_else(|| line(&run.agent), |host| host.label().to_owned()),
             elapsed(run.created_at, now),
             cost,
             format!("{waits}{on}{item}"),
