@@ -5,8 +5,10 @@
 //! a host is an ordinary session, and what it does between a prompt and a stop is an ordinary run
 //! whose model is `host:NAME`: the host executes it, and nothing here starts it (ADR 0026).
 
+mod choice;
 mod delivery;
 
+pub use choice::{Course, Last, Stopped, binds_again, retry_after_s};
 pub use delivery::{DUPLICATE_MAX_US, Delivery};
 
 use schemars::JsonSchema;
@@ -144,6 +146,12 @@ impl Host {
     }
 }
 
+/// The host that executes runs with this model.
+#[must_use]
+pub fn of_model(model: &str) -> Option<Host> {
+    model.strip_prefix(MODEL).and_then(Host::parse)
+}
+
 /// Is this the model of a run that a host executes?
 #[must_use]
 pub fn is_hosted(model: &str) -> bool {
@@ -187,6 +195,7 @@ mod tests {
         for host in Host::ALL {
             assert_eq!(Host::parse(host.name()), Some(host));
             assert!(is_hosted(&host.model()));
+            assert_eq!(of_model(&host.model()), Some(*host));
         }
         for happened in Happened::ALL {
             assert_eq!(Happened::parse(happened.name()), Some(happened));

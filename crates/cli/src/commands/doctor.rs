@@ -1,8 +1,5 @@
 //! `punch doctor`: what is wrong with the store, and what to do about it.
 
-use std::env;
-use std::path::PathBuf;
-
 use clap::Command;
 use punchlist_ops::{Error, Ops};
 use punchlist_store::Target;
@@ -11,7 +8,8 @@ use serde_json::json;
 use crate::args::Globals;
 use crate::commands::init;
 use crate::failure::Failure;
-use crate::hosts::inspect::{Machine, Standing};
+use crate::hosts::inspect::{Inspection, Standing};
+use crate::hosts::machine::Machine;
 use crate::{caller, output, render};
 
 pub(crate) fn command() -> Command {
@@ -22,8 +20,8 @@ pub(crate) fn command() -> Command {
              Checks the schema's version, the database's integrity, that folding the log gives \
              the tables, work that is overdue, the disk, and who may read the file. Nothing is \
              changed. It works on stores that are damaged or newer, too.\n\n\
-             Says of each agent host whether its sessions here are governed: set up, trusted, and \
-             when its hooks last fired.\n\n\
+             Says of each agent host whether its sessions here are governed: installed, set up, \
+             trusted, when its hooks last fired, and its version.\n\n\
              Exit code 0: nothing is wrong; 1: a check failed.",
         )
 }
@@ -57,11 +55,6 @@ pub(crate) fn run(globals: &Globals) -> Result<(), Failure> {
 /// Each host of this machine: the state of its files, and when its hooks last fired here.
 fn hosts(globals: &Globals, ops: &Ops, is_sound: bool) -> Result<Vec<Standing>, Failure> {
     let setup = init::setup(globals)?;
-    let machine = Machine {
-        setup: &setup,
-        home: env::var_os("HOME").map(PathBuf::from),
-        paths: env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect(),
-    };
     let is_there = !matches!(ops.target(), Target::File(path) if !path.exists());
     // A damaged store is not opened to read about hosts.
     let records = match is_sound && is_there {
@@ -71,5 +64,7 @@ fn hosts(globals: &Globals, ops: &Ops, is_sound: bool) -> Result<Vec<Standing>, 
         }
         false => Vec::new(),
     };
-    Ok(machine.standings(&records, caller::ticking()))
+    let machine = Machine::here();
+    let inspection = Inspection { setup: &setup, machine: &machine };
+    Ok(inspection.standings(&records, caller::ticking()))
 }

@@ -4,7 +4,7 @@
 //! shown with the line at fault, and not changed.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::host::Host;
@@ -16,8 +16,11 @@ use crate::args::Globals;
 use crate::commands::prompt;
 use crate::failure::Failure;
 use crate::hosts::install::{self, Change, Fault, Ledger, Setup, Style};
+use crate::hosts::machine::Machine;
 use crate::output::{self, BOLD, GREEN, YELLOW};
 use crate::{caller, settings};
+
+const VSCODE: &str = "vscode";
 
 pub(crate) fn command() -> Command {
     let switch = |name: &'static str, help: &'static str| {
@@ -37,6 +40,11 @@ pub(crate) fn command() -> Command {
                 .long("host")
                 .value_name("HOST")
                 .help("Only this host; repeat it for more [default: those that are installed]")
+                .long_help(
+                    "Only this host; repeat it for more [default: those that are installed]: \
+                     claude, codex, opencode, gemini, cursor, copilot, goose, or vscode, which \
+                     reads the files of copilot",
+                )
                 .action(ArgAction::Append)
                 .value_parser(host),
         )
@@ -51,7 +59,11 @@ pub(crate) fn command() -> Command {
 }
 
 fn host(text: &str) -> Result<Host, String> {
-    let names: Vec<&str> = Host::ALL.iter().map(|host| host.name()).collect();
+    // VS Code runs Copilot's agents and reads the same files.
+    if text == VSCODE {
+        return Ok(Host::Copilot);
+    }
+    let names: Vec<&str> = Host::ALL.iter().map(|host| host.name()).chain([VSCODE]).collect();
     Host::parse(text).ok_or_else(|| format!("the hosts are {}", names.join(", ")))
 }
 
@@ -73,38 +85,53 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         setup.set_project(envelope.project);
     }
     let ledger = Ledger::in_folder(caller::data_folder()?.join("init"));
-    let (changes, faults) = planned(&hosts, &setup, removes, &ledger);
+    let plan = planned(&hosts, &setup, removes, &ledger);
     if globals.json {
-        return finish_json(&changes, &faults, &ledger, is_dry, removes);
+        return finish_json(&plan, &ledger, is_dry, removes);
     }
-    for change in &changes {
+    for change in &plan.changes {
         output::print(&shown(change, &setup.folder))?;
     }
-    for fault in &faults {
+    for (_, fault) in &plan.faults {
         let path = shown_path(&fault.path, &setup.folder);
         output::remark(&format!("{YELLOW}left alone{YELLOW:#}: {path}: {}\n", fault.message));
     }
-    if changes.is_empty() {
+    let faulty = plan.faulty();
+    if plan.changes.is_empty() {
         let said = if removes { "Nothing of ours is here." } else { "Everything is in place." };
-        output::print(&format!("{said}\n"))?;
+        if hosts.iter().any(|host| !faulty.contains(host)) {
+            output::print(&format!("{said}\n"))?;
+        }
     } else if !is_dry {
+        let count = files(plan.changes.len());
         let asks = output::is_interactive() && !matches.get_flag("yes");
-        let question = format!("Write {} files? [y/N] ", changes.len());
-        if asks && prompt::yes(&question)? != Some(true) {
+        if asks && prompt::yes(&format!("Write {count}? [y/N] "))? != Some(true) {
             return Err(declined());
         }
-        write(&changes, &ledger, removes)?;
+        write(&plan.changes, &ledger, removes)?;
         let what = if removes { "Removed from" } else { "Wrote" };
-        output::print(&format!("{GREEN}{what}{GREEN:#} {} files.\n", changes.len()))?;
+        output::print(&format!("{GREEN}{what}{GREEN:#} {count}.\n"))?;
+    }
+    for host in &faulty {
+        let (label, name) = (host.label(), host.name());
+        let (state, flag) =
+            if removes { ("not removed completely", " --remove") } else { ("not set up", "") };
+        let again = format!("punch init --host {name}{flag}");
+        let said = format!("{label} is {state}: fix the file above, then run `{again}` again\n");
+        output::remark(&said);
     }
     if !removes {
-        for host in &hosts {
+        for host in hosts.iter().filter(|host| !faulty.contains(host)) {
             let steps = install::next_steps(*host, &setup);
             let lines: String = steps.iter().map(|step| format!("  {step}\n")).collect();
             output::print(&format!("{BOLD}{}{BOLD:#}: what to do next\n{lines}", host.label()))?;
         }
     }
-    if faults.is_empty() { Ok(()) } else { Err(Failure::Shown(1)) }
+    if faulty.is_empty() { Ok(()) } else { Err(Failure::Shown(1)) }
+}
+
+fn files(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 fn declined() -> Failure {
@@ -112,17 +139,12 @@ fn declined() -> Failure {
     Failure::Declined { code, message, hint: None }
 }
 
-fn finish_json(
-    changes: &[Change],
-    faults: &[Fault],
-    ledger: &Ledger,
-    is_dry: bool,
-    removes: bool,
-) -> Result<(), Failure> {
+fn finish_json(plan: &Plan, ledger: &Ledger, is_dry: bool, removes: bool) -> Result<(), Failure> {
     if !is_dry {
-        write(changes, ledger, removes)?;
+        write(&plan.changes, ledger, removes)?;
     }
-    let changes: Vec<_> = changes
+    let changes: Vec<_> = plan
+        .changes
         .iter()
         .map(|change| {
             let backup = (!removes).then(|| ledger.entry_of(&change.path));
@@ -130,9 +152,12 @@ fn finish_json(
                 "backup": backup })
         })
         .collect();
-    let faults: Vec<_> = faults
+    let faults: Vec<_> = plan
+        .faults
         .iter()
-        .map(|fault| json!({ "path": fault.path, "message": fault.message }))
+        .map(|(host, fault)| {
+            json!({ "host": host.name(), "path": fault.path, "message": fault.message })
+        })
         .collect();
     let is_whole = faults.is_empty();
     let answer = json!({ "changes": changes, "leftAlone": faults, "written": !is_dry });
@@ -151,11 +176,11 @@ fn chosen(globals: &Globals, matches: &ArgMatches) -> Result<Vec<Host>, Failure>
         let known = host(agent.as_str()).map_err(Failure::usage)?;
         named.push(known);
     }
+    // `copilot` and `vscode` are one host.
+    named = Host::ALL.iter().copied().filter(|host| named.contains(host)).collect();
     if named.is_empty() {
-        let home = env::var_os("HOME").map(PathBuf::from);
-        let paths: Vec<PathBuf> =
-            env::split_paths(&env::var_os("PATH").unwrap_or_default()).collect();
-        let is_here = |host: &Host| install::is_installed(*host, home.as_deref(), &paths);
+        let (machine, folder) = (Machine::here(), caller::folder());
+        let is_here = |host: &Host| machine.has(*host, &folder);
         named = Host::ALL.iter().copied().filter(is_here).collect();
     }
     if named.is_empty() {
@@ -211,29 +236,56 @@ fn program() -> String {
     }
 }
 
-fn planned(
-    hosts: &[Host],
-    setup: &Setup,
-    removes: bool,
-    ledger: &Ledger,
-) -> (Vec<Change>, Vec<Fault>) {
-    let (mut changes, mut faults): (Vec<Change>, Vec<Fault>) = (Vec::new(), Vec::new());
-    let wanted = hosts.iter().flat_map(|host| install::plan(*host, setup));
-    let others = hosts.iter().flat_map(|host| install::replaced(*host, setup));
-    let targets = wanted.map(|target| (target, removes)).chain(others.map(|other| (other, true)));
-    for (target, leaves) in targets {
-        let planned = if leaves { target.remove() } else { target.install() };
-        match planned {
-            Ok(change) => {
-                let change = if leaves { ledger.restored(change) } else { change };
-                if change.is_needed() && !changes.iter().any(|known| known.path == change.path) {
-                    changes.push(change);
-                }
+/// What is to be written, and the files that cannot be edited, with the host they belong to.
+#[derive(Default)]
+struct Plan {
+    changes: Vec<Change>,
+    faults: Vec<(Host, Fault)>,
+}
+
+impl Plan {
+    fn add(&mut self, changes: Vec<Change>) {
+        for change in changes {
+            if change.is_needed() && !self.changes.iter().any(|known| known.path == change.path) {
+                self.changes.push(change);
             }
-            Err(fault) => faults.push(fault),
         }
     }
-    (changes, faults)
+
+    /// The hosts with a file that cannot be edited.
+    fn faulty(&self) -> Vec<Host> {
+        let is_faulty = |host: &Host| self.faults.iter().any(|(faulty, _)| faulty == host);
+        Host::ALL.iter().copied().filter(is_faulty).collect()
+    }
+}
+
+/// A host is set up completely or not at all. Of one that is removed, everything that can be is
+/// removed.
+fn planned(hosts: &[Host], setup: &Setup, removes: bool, ledger: &Ledger) -> Plan {
+    let mut plan = Plan::default();
+    // The block in AGENTS.md is for every host, so the last one takes it out.
+    let is_other = |host: &&Host| !hosts.contains(*host) && install::is_set_up(**host, setup);
+    let keeps_block = removes && Host::ALL.iter().any(|host| is_other(&host));
+    for host in hosts {
+        let wanted = install::plan(*host, setup).into_iter().map(|target| (target, removes));
+        let others = install::replaced(*host, setup).into_iter().map(|other| (other, true));
+        let mut own = Vec::new();
+        let mut faults = Vec::new();
+        for (target, leaves) in wanted.chain(others) {
+            if keeps_block && target.is_shared() {
+                continue;
+            }
+            match if leaves { target.remove() } else { target.install() } {
+                Ok(change) => own.push(if leaves { ledger.restored(change) } else { change }),
+                Err(fault) => faults.push((*host, fault)),
+            }
+        }
+        if removes || faults.is_empty() {
+            plan.add(own);
+        }
+        plan.faults.append(&mut faults);
+    }
+    plan
 }
 
 fn write(changes: &[Change], ledger: &Ledger, removes: bool) -> Result<(), Failure> {

@@ -5,18 +5,15 @@
 
 use std::path::{Path, PathBuf};
 
-use jsonc_parser::ParseOptions;
 use punchlist_core::Time;
 use punchlist_core::host::Host;
 use punchlist_store::outside;
 use punchlist_store::rows::hosts::HostRecord;
 use serde::Serialize;
-use serde_json::Value;
 
-use super::install::{self, Setup};
-
-/// The longest file of a host's settings that is read.
-const FILE_MAX: usize = 16 << 20;
+use super::install::{self, Setup, Style};
+use super::machine::Machine;
+use super::trust::{self, FILE_MAX, json};
 
 /// Double deliveries are reported for a week.
 const DOUBLED_US: i64 = 7 * 86_400 * 1_000_000;
@@ -44,6 +41,9 @@ impl Verdict {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Standing {
     pub(crate) host: &'static str,
+    /// Is its program or its folder on this machine?
+    #[serde(skip)]
+    pub(crate) installed: bool,
     pub(crate) configured: bool,
     pub(crate) trusted: bool,
     pub(crate) last_fired_at: Option<String>,
@@ -55,14 +55,24 @@ pub(crate) struct Standing {
     pub(crate) hint: Option<String>,
 }
 
-/// Where the hosts' files are.
-pub(crate) struct Machine<'a> {
+/// What is known about the hosts: the project, and this machine.
+pub(crate) struct Inspection<'a> {
     pub(crate) setup: &'a Setup,
-    pub(crate) home: Option<PathBuf>,
-    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) machine: &'a Machine,
 }
 
-impl Machine<'_> {
+/// What a host's files say about our hooks.
+#[derive(Default)]
+struct Trust {
+    /// Why it does not run them.
+    refuses: Option<String>,
+    /// What it does not run although a hook has fired.
+    warns: Option<String>,
+    /// Hooks that fired before this prove nothing, with the file that has changed since.
+    since: Option<(Time, PathBuf)>,
+}
+
+impl Inspection<'_> {
     /// Every host, with the newest hooks of this project.
     pub(crate) fn standings(&self, records: &[HostRecord], now: Time) -> Vec<Standing> {
         Host::ALL.iter().map(|host| self.standing(*host, records, now)).collect()
@@ -73,40 +83,52 @@ impl Machine<'_> {
         let newest = own.first();
         let (in_project, in_home) = (self.in_project(host), self.in_home(host));
         let configured = in_project || in_home;
-        let distrust = self.distrust(host);
-        let is_new = |at: Time| now.micros().saturating_sub(at.micros()) <= DOUBLED_US;
-        let was_doubled = own.iter().any(|record| record.doubled_at.is_some_and(is_new));
-        let installed = install::is_installed(host, self.home.as_deref(), &self.paths);
-        let (verdict, hint) = match (configured, &distrust, newest) {
+        let trust = if configured { self.trust(host, in_project) } else { Trust::default() };
+        let installed = self.machine.has(host, &self.setup.folder);
+        let is_proof =
+            |record: &HostRecord| trust.since.as_ref().is_none_or(|(since, _)| record.at >= *since);
+        let (verdict, hint) = match (configured, &trust.refuses, newest) {
             (false, _, None) if !installed => (Verdict::Absent, None),
             (false, _, _) => {
-                let hint = format!("ungoverned: run `punch init --host {}`", host.name());
+                (Verdict::Ungoverned, Some(format!("run `punch init --host {}`", host.name())))
+            }
+            (true, Some(why), _) => (Verdict::Ungoverned, Some(why.clone())),
+            (true, None, Some(record)) if is_proof(record) => {
+                (Verdict::Governed, trust.warns.clone())
+            }
+            (true, None, old) => {
+                let since = trust.since.as_ref().filter(|_| old.is_some());
+                let since = since.map(|(_, file)| format!(" since {} changed", file.display()));
+                let hint = match (since, trust.warns.clone()) {
+                    (Some(since), _) => {
+                        format!("no hook has fired{since}; start {} in this folder", host.label())
+                    }
+                    (None, Some(warning)) => warning,
+                    (None, None) => {
+                        format!("no hook has fired here yet; start {} in this folder", host.label())
+                    }
+                };
                 (Verdict::Ungoverned, Some(hint))
             }
-            (true, Some(why), _) => (Verdict::Ungoverned, Some(format!("ungoverned: {why}"))),
-            (true, None, None) => {
-                let hint = format!(
-                    "ungoverned: no hook has fired here yet; start {} in this folder",
-                    host.label()
-                );
-                (Verdict::Ungoverned, Some(hint))
-            }
-            (true, None, Some(_)) => (Verdict::Governed, None),
         };
-        let doubled = was_doubled || (in_project && in_home);
-        let hint = hint.or_else(|| {
-            let advice = "its hooks fire twice: they are in the project's files and in yours";
-            doubled.then(|| advice.to_owned())
-        });
+        let is_new = |at: Time| now.micros().saturating_sub(at.micros()) <= DOUBLED_US;
+        let was_doubled = own.iter().any(|record| record.doubled_at.is_some_and(is_new));
+        let twice = (in_project && in_home).then_some(
+            "its hooks are in the project's files and in yours, and fire twice; take one out",
+        );
+        let twice = twice.or(was_doubled.then_some(
+            "each stop arrives twice and counts once: another host or file runs our hooks, too",
+        ));
         Standing {
             host: host.name(),
+            installed,
             configured,
-            trusted: configured && distrust.is_none(),
+            trusted: configured && trust.refuses.is_none(),
             last_fired_at: newest.map(|record| record.at.to_string()),
-            doubled,
+            doubled: twice.is_some(),
             version: newest.and_then(|record| record.version.clone()),
             verdict,
-            hint,
+            hint: hint.or_else(|| twice.map(str::to_owned)),
         }
     }
 
@@ -121,127 +143,63 @@ impl Machine<'_> {
 
     /// Are our hooks in the user's own files?
     fn in_home(&self, host: Host) -> bool {
-        let file = match host {
-            Host::Claude => ".claude/settings.json",
-            Host::Codex => ".codex/hooks.json",
-            Host::Gemini => ".gemini/settings.json",
-            Host::Cursor => ".cursor/hooks.json",
-            Host::Opencode => ".config/opencode/plugins/punchlist.js",
-            Host::Copilot => ".copilot/hooks/punchlist.json",
-            Host::Goose => ".agents/plugins/punchlist/hooks/hooks.json",
-        };
-        let Some(home) = self.home.as_deref().filter(|home| *home != self.setup.folder) else {
-            return false;
-        };
-        let text = outside::text(&home.join(file), FILE_MAX).unwrap_or_default();
+        let is_home = self.machine.home.as_deref() == Some(&self.setup.folder);
+        let Some(file) = self.machine.hooks_of(host).filter(|_| !is_home) else { return false };
+        let text = outside::text(&file, FILE_MAX).unwrap_or_default();
         text.contains("punch") && text.contains("hook") && text.contains(host.name())
     }
 
-    /// Why the host does not run our hooks, as far as its files say.
-    fn distrust(&self, host: Host) -> Option<String> {
-        let home = self.home.as_deref();
-        match host {
-            Host::Claude => {
-                let files = [".claude/settings.json", ".claude/settings.local.json"];
-                let own = files.map(|file| self.setup.folder.join(file));
-                let users = home.map(|home| home.join(".claude/settings.json"));
-                let is_off = |path: &PathBuf| json(path)["disableAllHooks"] == true;
-                let off = own.iter().chain(&users).find(|path| is_off(path));
-                if let Some(path) = off {
-                    let path = path.display();
-                    return Some(format!("`disableAllHooks` is set in {path}; take it out"));
-                }
-                let is_plugin = self.setup.claude == install::Style::Plugin;
-                let state = home.map(|home| json(&home.join(".claude.json"))).unwrap_or_default();
-                let files: Vec<Value> = own.iter().chain(&users).map(|path| json(path)).collect();
-                is_plugin.then(|| plugin_distrust(&state, &files, &self.setup.folder)).flatten()
-            }
-            Host::Codex => {
-                let text = home.map(|home| home.join(".codex/config.toml"));
-                let text = text.and_then(|path| outside::text(&path, FILE_MAX).ok());
-                codex_distrust(&text.unwrap_or_default(), &self.setup.folder)
-            }
+    /// What the host's files say about our hooks. `in_project`: they are in the project's files, not
+    /// only in the user's own.
+    fn trust(&self, host: Host, in_project: bool) -> Trust {
+        let folder = self.setup.folder.as_path();
+        let refuses = match host {
+            Host::Claude => return self.trust_of_claude(folder),
+            Host::Codex => return self.trust_of_codex(folder, in_project),
             Host::Gemini => {
-                let trusted = json(&home?.join(".gemini/trustedFolders.json"));
-                let folder = self.setup.folder.to_string_lossy();
-                let is_refused = trusted[folder.as_ref()] == "DO_NOT_TRUST";
+                let file = self.machine.folder_of(host).map(|own| own.join("trustedFolders.json"));
+                let trusted = file.map(|file| json(&file)).unwrap_or_default();
+                let is_refused = trusted[folder.to_string_lossy().as_ref()] == "DO_NOT_TRUST";
                 is_refused.then(|| "Gemini CLI does not trust this folder; run /permissions".into())
             }
             Host::Opencode | Host::Cursor | Host::Copilot | Host::Goose => None,
-        }
-    }
-}
-
-/// Claude Code loads a plugin of a folder if it trusts the folder and nobody has disabled the plugin.
-/// `state` is its own file, `settings` are the files of settings.
-fn plugin_distrust(state: &Value, settings: &[Value], folder: &Path) -> Option<String> {
-    let name = install::claude::PLUGIN_NAME;
-    if settings.iter().any(|file| file["enabledPlugins"][name] == false) {
-        return Some(format!("the plugin is disabled; run `claude plugin enable {name}`"));
-    }
-    let projects = &state["projects"];
-    let is_trusted = |folder: &Path| {
-        projects[folder.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] == true
-    };
-    let advice = "Claude Code loads the plugin of a folder only after you trust the folder; start \
-                  claude here and accept";
-    (!folder.ancestors().any(is_trusted)).then(|| advice.to_owned())
-}
-
-/// Codex runs hooks of trusted projects only, and each only after it was reviewed.
-fn codex_distrust(config: &str, folder: &Path) -> Option<String> {
-    let config = config.parse::<toml_edit::DocumentMut>().unwrap_or_default();
-    let project = config.get("projects").and_then(|projects| {
-        projects.get(folder.to_string_lossy().as_ref())?.get("trust_level")?.as_str()
-    });
-    if project != Some("trusted") {
-        return Some(
-            "Codex does not trust this project, and skips its hooks without a word; start codex \
-             here and trust the folder"
-                .to_owned(),
-        );
-    }
-    let file = folder.join(".codex/hooks.json").to_string_lossy().into_owned();
-    let state = config.get("hooks").and_then(|hooks| hooks.get("state")?.as_table_like());
-    let reviewed = state.is_some_and(|state| state.iter().any(|(key, _)| key.starts_with(&file)));
-    let advice = "Codex skips hooks that nobody has reviewed; type /hooks in codex and trust them";
-    (!reviewed).then(|| advice.to_owned())
-}
-
-fn json(path: &Path) -> Value {
-    let text = outside::text(path, FILE_MAX).unwrap_or_default();
-    let parsed = jsonc_parser::parse_to_serde_value(&text, &ParseOptions::default());
-    parsed.unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plugin_needs_a_trusted_folder_and_is_not_disabled() {
-        let folder = Path::new("/work/api");
-        let why = |state: &Value, settings: &[Value]| {
-            plugin_distrust(state, settings, folder).unwrap_or_default()
         };
-        assert!(why(&Value::Null, &[]).starts_with("Claude Code loads the plugin"));
-        let trusted = |folder: &str| serde_json::json!({ "projects": { folder: { "hasTrustDialogAccepted": true } } });
-        assert_eq!(why(&trusted("/work/api"), &[]), "");
-        assert_eq!(why(&trusted("/work"), &[]), "");
-        assert!(why(&trusted("/work/other"), &[]).starts_with("Claude Code loads the plugin"));
-        let off = serde_json::json!({ "enabledPlugins": { "punchlist@skills-dir": false } });
-        assert!(why(&trusted("/work/api"), &[off]).starts_with("the plugin is disabled"));
+        Trust { refuses, ..Trust::default() }
     }
 
-    #[test]
-    fn codex_wants_the_project_trusted_and_the_hooks_reviewed() {
-        let folder = Path::new("/work/api");
-        let why = |config: &str| codex_distrust(config, folder).unwrap_or_default();
-        assert!(why("").starts_with("Codex does not trust this project"));
-        let trusted = "[projects.\"/work/api\"]\ntrust_level = \"trusted\"\n";
-        assert!(why(trusted).starts_with("Codex skips hooks that nobody"));
-        let state =
-            "[hooks.state.\"/work/api/.codex/hooks.json:stop:0:0\"]\ntrusted_hash = \"x\"\n";
-        assert_eq!(why(&format!("{trusted}{state}")), "");
+    fn trust_of_claude(&self, folder: &Path) -> Trust {
+        let user = self.machine.folder_of(Host::Claude);
+        let settings = trust::claude_settings(folder, user.as_deref());
+        let state = self.machine.claude_state().map(|path| json(&path)).unwrap_or_default();
+        let off = trust::claude_is_off(&settings);
+        if self.setup.claude == Style::Plugin {
+            let refuses = off.or_else(|| trust::claude_plugin(&state, &settings, folder));
+            return Trust { refuses, ..Trust::default() };
+        }
+        // `claude -p` runs the hooks of any folder, so a hook that has fired does not prove that
+        // sessions in the terminal have them.
+        let warning = "Claude Code does not trust this folder yet, so only `claude -p` runs its \
+                       hooks; start claude here and accept";
+        let is_unknown = state["projects"].is_null() || trust::claude_trusts(&state, folder);
+        Trust { refuses: off, warns: (!is_unknown).then(|| warning.to_owned()), since: None }
     }
+
+    fn trust_of_codex(&self, folder: &Path, in_project: bool) -> Trust {
+        let user = self.machine.folder_of(Host::Codex).unwrap_or_default();
+        let (project, file) = match in_project {
+            true => (Some(folder), folder.join(".codex/hooks.json")),
+            false => (None, user.join("hooks.json")),
+        };
+        let text = |path: &Path| outside::text(path, FILE_MAX).unwrap_or_default();
+        let config = text(&user.join("config.toml"));
+        let refuses = trust::codex(&config, project, &file, &text(&file));
+        let since = modified_at(&file).map(|at| (at, file));
+        Trust { refuses, since, ..Trust::default() }
+    }
+}
+
+fn modified_at(path: &Path) -> Option<Time> {
+    let modified = path.metadata().ok()?.modified().ok()?;
+    let age = modified.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(Time::from_micros(i64::try_from(age.as_micros()).ok()?))
 }

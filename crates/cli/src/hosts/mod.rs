@@ -11,11 +11,13 @@ mod gemini;
 mod goose;
 pub(crate) mod inspect;
 pub(crate) mod install;
+pub(crate) mod machine;
 mod opencode;
 mod payload;
 pub(crate) mod process;
 mod tasks;
 mod transcript;
+mod trust;
 
 use punchlist_core::host::{Happened, Host};
 use punchlist_ops::operations::session_hook::{Input, Output};

@@ -14,6 +14,7 @@ pub(super) fn empty(host: Host, event: Happened) -> Input {
         event,
         external_id: Maybe(None),
         turn: Maybe(None),
+        prompt: Maybe(None),
         source: None,
         continued: None,
         content: Maybe(None),
@@ -54,6 +55,22 @@ pub(super) fn source(payload: &Value) -> Option<Source> {
     text(payload, &["source"]).and_then(Source::parse)
 }
 
+/// The most characters that are kept of a person's prompt.
+const PROMPT_MAX: usize = 120;
+
+/// The beginning of a person's prompt, in one line.
+fn beginning(payload: &Value) -> Maybe<Title> {
+    let prompt = text(payload, &["prompt"]).unwrap_or_default();
+    let words = prompt.chars().take(PROMPT_MAX * 4).collect::<String>();
+    let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_cut = words.chars().count() > PROMPT_MAX || prompt.chars().nth(PROMPT_MAX * 4).is_some();
+    let mut kept: String = words.chars().take(PROMPT_MAX).collect();
+    if is_cut {
+        kept.push('…');
+    }
+    Maybe(Title::new(&kept).ok())
+}
+
 /// A digest of the model's last message, to recognise a repeated stop.
 pub(super) fn digest(text: Option<&str>) -> Maybe<Title> {
     let digest = text.map(|text| {
@@ -69,6 +86,7 @@ pub(super) fn common(host: Host, event: Happened, payload: &Value) -> Input {
     Input {
         external_id: name(payload, &["session_id", "sessionId", "conversation_id"]),
         turn: name(payload, &["prompt_id", "turn_id", "generation_id"]),
+        prompt: if event == Happened::Prompt { beginning(payload) } else { Maybe(None) },
         source: source(payload),
         continued: is_true(payload, &["stop_hook_active", "stopHookActive"]),
         content: digest(last),

@@ -28,13 +28,39 @@ pub(crate) fn render(store: &Report) -> String {
     shown
 }
 
-/// The hosts that are on this machine.
+/// The hosts: each that is here with its facts and what to do next, and the others in one line.
 pub(crate) fn hosts(hosts: &[Standing]) -> String {
-    let here = hosts.iter().filter(|host| host.verdict != Verdict::Absent);
-    here.map(|host| {
-        let fired = host.last_fired_at.as_ref().map(|at| format!("last hook {at}"));
-        let said = host.hint.clone().or(fired).unwrap_or_default();
-        format!("{:<9} {:<11} {DIM}{}{DIM:#}\n", host.host, host.verdict.name(), line(&said))
-    })
-    .collect()
+    let is_absent = |host: &&Standing| host.verdict == Verdict::Absent;
+    let mut shown: String = hosts.iter().filter(|host| !is_absent(host)).map(host).collect();
+    let absent: Vec<&str> = hosts.iter().filter(is_absent).map(|host| host.host).collect();
+    if !absent.is_empty() {
+        shown.push_str(&format!("{:<9} {DIM}{}{DIM:#}\n", "absent", absent.join(", ")));
+    }
+    shown
+}
+
+fn host(host: &Standing) -> String {
+    let said = |is_so: bool, yes: &'static str, no: &'static str| if is_so { yes } else { no };
+    let fired = host.last_fired_at.as_ref().map(|at| format!("last hook {at}"));
+    let version = host.version.as_ref().map(|version| format!("version {version}"));
+    let facts = [
+        said(host.installed, "installed", "not found on this machine").to_owned(),
+        said(host.configured, "set up here", "not set up here").to_owned(),
+        said(host.trusted, "hooks trusted", "hooks not trusted").to_owned(),
+        fired.unwrap_or_else(|| "no hook has fired".to_owned()),
+        said(host.doubled, "delivered twice", "delivered once").to_owned(),
+        version.unwrap_or_else(|| "version unknown".to_owned()),
+    ];
+    // Without hooks there is nothing to trust, and without a hook nothing was delivered.
+    let is_said =
+        [true, true, host.configured, true, host.last_fired_at.is_some() || host.doubled, true];
+    let facts = facts.iter().zip(is_said).filter(|(_, is_said)| *is_said);
+    let facts: Vec<String> = facts.map(|(fact, _)| line(fact)).collect();
+    let color = if host.verdict == Verdict::Governed { GREEN } else { RED };
+    let (name, verdict, facts) = (host.host, host.verdict.name(), facts.join(", "));
+    let mut shown = format!("{name:<9} {color}{verdict:<11}{color:#} {DIM}{facts}{DIM:#}\n");
+    if let Some(hint) = &host.hint {
+        shown.push_str(&format!("{:<9} {CYAN}next{CYAN:#}: {}\n", "", line(hint)));
+    }
+    shown
 }

@@ -2,6 +2,7 @@
 
 use punchlist_core::Time;
 use punchlist_core::gate::{GateKind, Purpose};
+use punchlist_core::host::Host;
 use punchlist_core::run::RunState;
 use punchlist_ops::operations::mission_list;
 use punchlist_ops::operations::plan_list::PlanRow;
@@ -117,6 +118,7 @@ fn running(runs: &[RunningRow], now: Time) -> String {
         let cost = run.cost_usd.map(|cost| format!("${cost:.4}")).unwrap_or_default();
         let on = run.number.map(|number| format!("#{number} ")).unwrap_or_default();
         let item = run.item.as_deref().map(line).unwrap_or_default();
+        let host = run.host.as_deref().and_then(Host::parse);
         let waits = match (run.state, run.waits_for.as_deref()) {
             (RunState::Waiting, Some("gate")) => "waits for you ",
             (RunState::Waiting, Some("delegations")) => "waits for another agent ",
@@ -126,7 +128,7 @@ fn running(runs: &[RunningRow], now: Time) -> String {
         };
         vec![
             format!("  {}", short_among(&run.id, &ids)),
-            line(&run.agent),
+            host.map_or_else(|| line(&run.agent), |host| host.label().to_owned()),
             elapsed(run.created_at, now),
             cost,
             format!("{waits}{on}{item}"),

@@ -3,6 +3,7 @@
 use punchlist_core::Status;
 use punchlist_core::Time;
 use punchlist_core::driver::StopReason;
+use punchlist_core::host;
 use punchlist_core::run::RunState;
 use punchlist_ops::operations::run_show::RunItem;
 use punchlist_ops::operations::{run_list, run_show};
@@ -22,12 +23,14 @@ pub(super) fn listed(output: &run_list::Output, now: Time) -> String {
     let rows = output.runs.iter().zip(&ids).map(|(run, id)| {
         let cost = run.usage.cost_usd.map(|cost| format!("${cost:.4}")).unwrap_or_default();
         let on = run.number.map(|number| format!("#{number} ")).unwrap_or_default();
-        let prompt = line(run.prompt.as_deref().unwrap_or(&run.model));
+        let host = host::of_model(&run.model);
+        let unsaid = if host.is_some() { "" } else { &run.model };
+        let prompt = line(run.prompt.as_deref().unwrap_or(unsaid));
         vec![
             short_among(id, &ids).to_owned(),
             state(run),
             ago(run.updated_at, now),
-            line(&run.agent),
+            host.map_or_else(|| line(&run.agent), |host| host.label().to_owned()),
             cost,
             format!("{on}{prompt}"),
         ]

@@ -2,13 +2,15 @@
 //! client itself.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::fake::Fake;
+use crate::served;
 
 /// The folder with the installed clients; `cargo xtask test --clients` sets it.
 const FOLDER: &str = "PUNCHLIST_CLIENTS";
@@ -41,6 +43,17 @@ impl Client {
             Self::Opencode => "opencode",
         }
     }
+}
+
+/// What a person has done with `/hooks` in Codex.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Review {
+    /// Codex was started with the flag that skips the review.
+    Bypassed,
+    None,
+    /// The hooks were reviewed, and have changed since.
+    Wrong,
+    Right,
 }
 
 pub(crate) struct Desk {
@@ -81,11 +94,11 @@ impl Desk {
         if self.client == Client::ClaudePlugin { &["--plugin"] } else { &[] }
     }
 
-    fn project(&self) -> PathBuf {
+    pub(crate) fn project(&self) -> PathBuf {
         self.home.path().join("project")
     }
 
-    fn command(&self, program: &Path) -> Command {
+    pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         let home = self.home.path();
         command.env_clear().current_dir(self.project());
@@ -140,8 +153,8 @@ impl Desk {
     /// Does what a person does who trusts the folder in Claude Code.
     fn trust(&self) {
         let folder = self.project().canonicalize().unwrap();
-        let trusted = serde_json::json!({ "hasTrustDialogAccepted": true });
-        let state = serde_json::json!({ "projects": { folder.to_str().unwrap(): trusted } });
+        let trusted = json!({ "hasTrustDialogAccepted": true });
+        let state = json!({ "projects": { folder.to_str().unwrap(): trusted } });
         std::fs::write(self.home.path().join(".claude.json"), state.to_string()).unwrap();
     }
 
@@ -165,50 +178,112 @@ impl Desk {
                     .env("DISABLE_AUTOUPDATER", "1")
                     .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
             }
-            Client::Codex => {
-                let home = self.home.path().join(".codex");
-                std::fs::create_dir_all(&home).unwrap();
-                let folder = self.project().canonicalize().unwrap();
-                let config = format!(
-                    "model = \"fake\"\nmodel_provider = \"fake\"\n\n[model_providers.fake]\n\
-                     name = \"fake\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\n\n\
-                     [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
-                    fake.address,
-                    folder.display()
-                );
-                std::fs::write(home.join("config.toml"), config).unwrap();
-                command.env("CODEX_HOME", &home).args([
-                    "exec",
-                    "--json",
-                    "--dangerously-bypass-approvals-and-sandbox",
-                    "--dangerously-bypass-hook-trust",
-                    prompt,
-                ]);
-            }
+            Client::Codex => return self.run_codex(fake, Review::Bypassed, prompt),
             Client::Opencode => {
-                let folder = self.home.path().join("config/opencode");
-                std::fs::create_dir_all(&folder).unwrap();
-                let config = serde_json::json!({
-                    "model": "fake/fake",
-                    "small_model": "fake/fake",
-                    "autoupdate": false,
-                    "share": "disabled",
-                    "permission": { "*": "allow" },
-                    "provider": { "fake": {
-                        "npm": "@ai-sdk/openai-compatible",
-                        "options": { "baseURL": format!("{}/v1", fake.address), "apiKey": "none" },
-                        "models": { "fake": { "name": "fake", "tool_call": true } },
-                    } },
-                });
-                std::fs::write(folder.join("opencode.json"), config.to_string()).unwrap();
+                self.configure_opencode(fake);
                 command.args(["run", "--print-logs", "--log-level", "INFO", prompt]);
                 command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
             }
         }
-        let limited = limited(&command);
-        let said = String::from_utf8_lossy(&limited.stdout).into_owned();
-        format!("{said}\n{}", String::from_utf8_lossy(&limited.stderr))
+        outputs(&command)
     }
+
+    /// Runs the client with one prompt until nothing is left to do or its run has ended.
+    pub(crate) fn drive(&self, fake: &Fake, prompt: &str) -> String {
+        match self.client {
+            Client::Opencode => served::drive(self, fake, prompt),
+            _ => self.run(fake, prompt),
+        }
+    }
+
+    /// Points opencode at the fake model.
+    pub(crate) fn configure_opencode(&self, fake: &Fake) {
+        let folder = self.home.path().join("config/opencode");
+        std::fs::create_dir_all(&folder).unwrap();
+        let config = json!({
+            "model": "fake/fake",
+            "small_model": "fake/fake",
+            "autoupdate": false,
+            "share": "disabled",
+            "permission": { "*": "allow" },
+            "provider": { "fake": {
+                "npm": "@ai-sdk/openai-compatible",
+                "options": { "baseURL": format!("{}/v1", fake.address), "apiKey": "none" },
+                "models": { "fake": { "name": "fake", "tool_call": true } },
+            } },
+        });
+        std::fs::write(folder.join("opencode.json"), config.to_string()).unwrap();
+    }
+
+    /// Runs Codex with one prompt.
+    pub(crate) fn run_codex(&self, fake: &Fake, review: Review, prompt: &str) -> String {
+        let home = self.home.path().join(".codex");
+        std::fs::create_dir_all(&home).unwrap();
+        let folder = self.project().canonicalize().unwrap();
+        let config = format!(
+            "model = \"fake\"\nmodel_provider = \"fake\"\n\n[model_providers.fake]\n\
+             name = \"fake\"\nbase_url = \"{}/v1\"\nwire_api = \"responses\"\n\n\
+             [projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+            fake.address,
+            folder.display()
+        );
+        std::fs::write(home.join("config.toml"), &config).unwrap();
+        let reviewed = match review {
+            Review::Bypassed | Review::None => String::new(),
+            Review::Wrong => self.reviewed(&folder, |_| "sha256:00".to_owned()),
+            Review::Right => self.reviewed(&folder, str::to_owned),
+        };
+        std::fs::write(home.join("config.toml"), config + &reviewed).unwrap();
+        let mut command = self.codex();
+        command.args(["exec", "--json", "--dangerously-bypass-approvals-and-sandbox"]);
+        if review == Review::Bypassed {
+            command.arg("--dangerously-bypass-hook-trust");
+        }
+        command.arg(prompt);
+        outputs(&command)
+    }
+
+    fn codex(&self) -> Command {
+        let mut command = self.command(&installed("node_modules/.bin/codex"));
+        command.env("CODEX_HOME", self.home.path().join(".codex"));
+        command
+    }
+
+    /// What Codex writes when a person reviews the hooks, by the hashes that it names itself.
+    fn reviewed(&self, folder: &Path, hash: impl Fn(&str) -> String) -> String {
+        let mut server = self.codex();
+        server.arg("app-server").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut server = server.stderr(Stdio::null()).spawn().unwrap();
+        let client = json!({ "clientInfo": { "name": "test", "version": "1" } });
+        let asked = [
+            json!({ "id": 1, "method": "initialize", "params": client }),
+            json!({ "method": "initialized" }),
+            json!({ "id": 2, "method": "hooks/list", "params": { "cwds": [folder] } }),
+        ];
+        let mut stdin = server.stdin.take().unwrap();
+        for message in asked {
+            writeln!(stdin, "{message}").unwrap();
+        }
+        let lines = BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let answers = lines.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+        let answer = { answers }.find(|answer| answer["id"] == 2).unwrap();
+        server.kill().unwrap();
+        server.wait().unwrap();
+        let hooks = answer["result"]["data"][0]["hooks"].as_array().unwrap();
+        assert!(hooks.len() >= 6, "{answer}");
+        let state = |hook: &Value| {
+            let (key, own) = (hook["key"].as_str().unwrap(), hook["currentHash"].as_str().unwrap());
+            format!("\n[hooks.state.\"{key}\"]\ntrusted_hash = \"{}\"\n", hash(own))
+        };
+        hooks.iter().map(state).collect()
+    }
+}
+
+/// Runs a command to its end, and returns what it printed.
+fn outputs(command: &Command) -> String {
+    let limited = limited(command);
+    let said = String::from_utf8_lossy(&limited.stdout).into_owned();
+    format!("{said}\n{}", String::from_utf8_lossy(&limited.stderr))
 }
 
 /// Runs a command with a time limit. A client that hangs is killed, and its output so far is shown.
@@ -217,5 +292,5 @@ fn limited(command: &Command) -> std::process::Output {
     bounded.args(["--kill-after=5", "180"]).arg(command.get_program()).args(command.get_args());
     bounded.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     bounded.current_dir(command.get_current_dir().unwrap());
-    bounded.stdin(std::process::Stdio::null()).output().unwrap()
+    bounded.stdin(Stdio::null()).output().unwrap()
 }

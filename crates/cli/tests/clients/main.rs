@@ -7,10 +7,11 @@ mod desk;
 mod fake;
 mod inspector;
 mod mcp;
+mod served;
 
 use std::sync::Mutex;
 
-use desk::{Client, Desk};
+use desk::{Client, Desk, Review};
 use fake::{Fake, Reply};
 use serde_json::{Value, json};
 
@@ -33,7 +34,7 @@ fn a_session_is_continued_until_its_steps_are_done(client: Client) {
     let fake = Fake::new(move |_, _| {
         replies.lock().unwrap().next().unwrap_or_else(|| say("Nothing more."))
     });
-    let said = desk.run(&fake, "Begin, please.");
+    let said = desk.drive(&fake, "Begin, please.");
     let asked = fake.asked();
     assert!(asked.len() >= 5, "{} requests\n{said}", asked.len());
     let first = asked[0].to_string();
@@ -56,7 +57,7 @@ fn a_session_is_continued_until_its_steps_are_done(client: Client) {
 fn a_model_that_never_progresses_is_let_go(client: Client) {
     let desk = Desk::new(client);
     let fake = Fake::new(|count, _| say(&format!("I did nothing for the {count}. time.")));
-    let said = desk.run(&fake, "Begin, please.");
+    let said = desk.drive(&fake, "Begin, please.");
     let asked = fake.asked().len();
     assert!((2..=8).contains(&asked), "{asked} requests\n{said}");
     let run = &desk.punch(&["runs", "--json"])["runs"][0];
@@ -78,20 +79,6 @@ fn nothing_is_left_after_remove(client: Client) {
     assert_ne!(desk.files(), desk.before);
     desk.punch(&["init", "--host", client.name(), "--remove", "--json"]);
     assert_eq!(desk.files(), desk.before);
-}
-
-/// The injected text arrives, the tools are listed, and the stop is answered with a continuation.
-/// `opencode run` ends with its first idle state, so the continuation itself is not executed.
-fn a_session_gets_its_work_and_is_asked_to_continue(client: Client) {
-    let desk = Desk::new(client);
-    let fake = Fake::new(|_, _| say("Here I stop."));
-    let said = desk.run(&fake, "Begin, please.");
-    let asked = fake.asked();
-    let first = asked.first().map(Value::to_string).unwrap_or_default();
-    assert!(first.contains("Issue #1"), "the injection is not in the first request\n{said}");
-    assert!(first.contains("punchlist_todo"), "the tool is not offered\n{said}");
-    let run = &desk.punch(&["runs", "--json"])["runs"][0];
-    assert_eq!((&run["model"], &run["continuations"]), (&json!("host:opencode"), &json!(1)));
 }
 
 macro_rules! of_client {
@@ -156,8 +143,38 @@ of_client! { codex = super::Client::Codex;
     nothing_is_left_after_remove,
 }
 
+/// Codex runs a hook only while it is as a person reviewed it, and the doctor knows when it is not:
+/// it computes the hash that Codex keeps.
+#[test]
+fn the_doctor_and_codex_agree_about_reviewed_hooks() {
+    let desk = Desk::new(Client::Codex);
+    let fake = Fake::new(|_, _| say("Here I stop."));
+    let hint = || desk.standing()["hint"].as_str().unwrap_or_default().to_owned();
+    let run = |review: Review| desk.run_codex(&fake, review, "Begin, please.");
+    let said = run(Review::None);
+    assert!(hint().starts_with("Codex skips hooks that nobody has reviewed"), "{}", hint());
+    assert!(desk.standing()["lastFiredAt"].is_null(), "{said}");
+    let said = run(Review::Wrong);
+    assert!(hint().starts_with("the stop hook has changed since it was reviewed"), "{}", hint());
+    assert!(desk.standing()["lastFiredAt"].is_null(), "{said}");
+    let said = run(Review::Right);
+    assert_eq!(desk.standing()["verdict"], "governed", "{}\n{said}", hint());
+}
+
+/// This version of Codex offers no `update_plan`, so it has no list that could be mirrored. If this
+/// fails, it has one again: show then that the hook after the tool fires.
+#[test]
+fn codex_offers_no_list_of_its_own() {
+    let desk = Desk::new(Client::Codex);
+    let fake = Fake::new(|_, _| say("Here I stop."));
+    let said = desk.run(&fake, "Begin, please.");
+    let tools = fake.asked()[0]["tools"].to_string();
+    assert!(tools.contains("exec_command") && !tools.contains("update_plan"), "{tools}\n{said}");
+}
+
 of_client! { opencode = super::Client::Opencode;
-    a_session_gets_its_work_and_is_asked_to_continue,
+    a_session_is_continued_until_its_steps_are_done,
+    a_model_that_never_progresses_is_let_go,
     without_a_database_the_stop_is_allowed,
     nothing_is_left_after_remove,
 }

@@ -132,14 +132,15 @@ impl Call<'_, '_> {
             if self.reach_scope(&scope).is_err() {
                 continue;
             }
-            let Some(snapshot) = self.standing_plan(&scope)? else { continue };
+            // The line counts tasks, so it needs all of them.
+            let Some(snapshot) = self.look(&scope, punchlist_store::Load::All)? else { continue };
             if snapshot.todos.values().all(|todo| todo.status.is_settled()) {
                 continue;
             }
             let agents = self.known_agents()?;
             let now = self.envelope.now;
             let line = plan::render(&snapshot, &agents, Form::Line, Some(200), now).text;
-            lines.push(format!("Plan {}: {}", scope.keys().1, line.trim()));
+            lines.push(line.trim().to_owned());
         }
         Ok(lines)
     }

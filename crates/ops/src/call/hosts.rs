@@ -3,13 +3,16 @@
 //! The work of a host's model between a prompt and a stop is a run like any other, so the driver
 //! decides about a stop. If anything is unclear, the stop is allowed.
 
+use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::driver::{Finish, StopReason, Trigger, Verdict, Wait, Ways};
 use punchlist_core::event::HookAnswered;
-use punchlist_core::host::{Delivery, Happened, Host, Source, Stop, Why};
+use punchlist_core::host::{
+    Course, Delivery, Happened, Host, Last, Source, Stop, Stopped, Why, binds_again, retry_after_s,
+};
 use punchlist_core::run::{RecordHosted, Settings, WakeRun};
 use punchlist_core::session::{AdoptSession, ReopenSession, SessionState};
 use punchlist_core::text::Title;
-use punchlist_core::{ProjectId, Refusal, Run, Session, SessionId, Time};
+use punchlist_core::{ProjectId, Refusal, Run, Session, SessionId};
 use punchlist_store::rows::hosts::HostRecord;
 use punchlist_store::rows::lists::Lock;
 
@@ -99,8 +102,12 @@ impl Call<'_, '_> {
                 record.told_at = Some(now);
                 Ok(Said::context(text, Why::NothingToSay))
             }
+            Happened::Prompt if !hook.event.opens_turn(hook.subagent.0.is_some()) => {
+                Ok(Said::allow(Why::Subagent))
+            }
             Happened::Prompt => {
                 let run = self.open_turn(hook, session)?;
+                self.keep_prompt(hook, &run)?;
                 let text = self.news(session, record.told_at)?;
                 record.told_at = Some(now);
                 let run =
@@ -128,7 +135,7 @@ impl Call<'_, '_> {
     /// The session of a hook, and whether the session was waiting for its host until now. `None` if
     /// the session is unknown and the hook does not start one.
     fn session_of_hook(&mut self, hook: &Input) -> Result<Option<(Session, bool)>, Error> {
-        let begins = matches!(hook.event, Happened::Start | Happened::Prompt);
+        let begins = hook.event.begins(hook.subagent.0.is_some());
         let Some(external_id) = hook.external_id.0.clone() else { return Ok(None) };
         let project = if begins { Some(self.ensure_project()?) } else { self.project()? };
         let Some(project) = project else { return Ok(None) };
@@ -182,12 +189,13 @@ impl Call<'_, '_> {
         };
         let session = self.record_session(project, Some(session), &decision)?;
         // A caller that does not reach that issue goes on without it.
-        let issue = issue.filter(|issue| self.reach_issue(issue).is_ok());
-        match issue.filter(|issue| !issue.status.is_closed()) {
-            Some(issue) if self.tx.session_on(issue.id)?.is_none() => {
-                self.bind_session(session, issue, false).map(|(session, _)| session)
-            }
-            _ => Ok(session),
+        let Some(issue) = issue.filter(|issue| self.reach_issue(issue).is_ok()) else {
+            return Ok(session);
+        };
+        let is_taken = self.tx.session_on(issue.id)?.is_some();
+        match binds_again(issue.status.is_closed(), is_taken) {
+            true => self.bind_session(session, issue, false).map(|(session, _)| session),
+            false => Ok(session),
         }
     }
 
@@ -307,26 +315,33 @@ impl Call<'_, '_> {
         self.start_run(session.conversation_id, turn, Some(session), new)
     }
 
-    /// Driving is on by default, because that is why a host is installed. The agent with the host's
-    /// name in a configuration file may switch it off. Continuations stay below the host's own
-    /// limit.
+    /// The settings of a host's run. The agent with the host's name in a configuration file may
+    /// change them.
     fn hosted_settings(&self, hook: &Input) -> Result<Settings, Error> {
-        let name = hook.host.name();
-        let agents = &self.envelope.agents;
-        let configured = agents.get(name).and_then(|agent| agent.todo_driven_execution);
-        let drives = hook.auto_complete_todos.or(configured).unwrap_or(true);
+        let (host, agents) = (hook.host, &self.envelope.agents);
+        let configured = agents.get(host.name()).and_then(|agent| agent.todo_driven_execution);
         let over = Overrides {
-            model: Some(hook.host.model()),
-            drives: Some(drives),
+            model: Some(host.model()),
+            drives: Some(host.drives(hook.auto_complete_todos, configured)),
             max_continuations: hook
                 .max_todo_continuations
                 .map(|n| u32::try_from(n).unwrap_or(if n < 0 { 0 } else { u32::MAX })),
             ..Overrides::default()
         };
-        let (mut settings, _) = agents.settings(name, &over)?;
+        let (mut settings, _) = agents.settings(host.name(), &over)?;
         let max = &mut settings.budget.max_continuations;
-        *max = (*max).min(hook.host.continuations_max());
+        *max = host.capped(*max);
         Ok(settings)
+    }
+
+    /// Keeps the beginning of what a person wrote, so that runs can be told apart.
+    fn keep_prompt(&mut self, hook: &Input, run: &Run) -> Result<(), Error> {
+        let Some(prompt) = hook.prompt.0.clone() else { return Ok(()) };
+        let said = (Speaker::User, MessageKind::Text);
+        let (author, part) = (self.envelope.actor.principal.clone(), Some((run.id, None)));
+        let text = prompt.into_string();
+        self.post_as(author, run.project_id, run.conversation_id, said, text, part)?;
+        Ok(())
     }
 
     fn stop_of_host(
@@ -342,9 +357,6 @@ impl Call<'_, '_> {
             interrupted: hook.interrupted == Some(true),
             subagent: hook.subagent.0.is_some(),
         };
-        if let Some(why) = stop.excuse() {
-            return Ok(Said::allow(why));
-        }
         let run = self.hosted_run(session)?;
         let (turn, content) = (&hook.turn.0, &hook.content.0);
         let key = Delivery::key(
@@ -352,27 +364,42 @@ impl Call<'_, '_> {
             hook.continued == Some(true),
             content.as_ref().map(Title::as_str),
         );
-        if record.stop.as_ref().is_some_and(|last| last.is_repeated_by(&key, now))
-            && !self.has_moved(run.as_ref(), session)?
-        {
-            if let Some(last) = &mut record.stop {
-                last.doubled = true;
+        let repeats = record.stop.as_ref().is_some_and(|last| last.is_repeated_by(&key, now));
+        let moved = repeats && self.has_moved(run.as_ref(), session)?;
+        let last = Last::of(run.as_ref());
+        let course = Stopped { stop, repeats, moved, last }.course();
+        match course {
+            Course::Excused(why) => return Ok(Said::allow(why)),
+            Course::Duplicate => {
+                if let Some(last) = &mut record.stop {
+                    last.doubled = true;
+                }
+                record.doubled_at = Some(now);
+                return Ok(Said { run, ..Said::allow(Why::Duplicate) });
             }
-            record.doubled_at = Some(now);
-            return Ok(Said { run, ..Said::allow(Why::Duplicate) });
+            Course::Spent(_) | Course::Drive | Course::Begin => {}
         }
         record.stop = Some(Delivery { key, at: now, doubled: false });
-        let run = match run {
-            Some(run) if !run.is_over() => run,
-            // Only a person's message lets a spent run go on, so this stop does not begin a new
-            // one.
-            Some(run) if run.is_spent() => {
-                let reason = run.stop_reason.map_or("error", StopReason::code).to_owned();
-                let (answer, text) = (Answer::Allow, None);
-                return Ok(Said { answer, text, reason, run: Some(run) });
+        let run = match (course, run) {
+            (Course::Spent(reason), run) => {
+                let (answer, text, reason) = (Answer::Allow, None, reason.code().to_owned());
+                return Ok(Said { answer, text, reason, run });
             }
+            (Course::Drive, Some(run)) => run,
             _ => self.begin_hosted(hook, session)?,
         };
+        self.drive_host(run, hook, session, record)
+    }
+
+    /// Lets the driver decide about a stop of an open run.
+    fn drive_host(
+        &mut self,
+        run: Run,
+        hook: &Input,
+        session: &Session,
+        record: &mut HostRecord,
+    ) -> Result<Said, Error> {
+        let now = self.envelope.now;
         let news = match run.counters.has_news() {
             true => self.news(session, record.told_at)?,
             false => None,
@@ -427,7 +454,7 @@ impl Call<'_, '_> {
         let fault = (Some(detail.as_str()), Some("model_failed"));
         let driven = self.drive(run, failed, true, Ways::default(), fault)?;
         if let Some(item) = item {
-            let until = retry_at(error, self.envelope.now);
+            let until = self.envelope.now.plus_seconds(retry_after_s(error));
             self.hold_until(&driven.run, item, &detail, until)?;
         }
         let reason = StopReason::Error.code().to_owned();
@@ -479,15 +506,4 @@ const fn waits(wait: &Wait) -> StopReason {
         Wait::Pause => StopReason::Paused,
         Wait::Delegations(_) | Wait::Cooldown(_) => StopReason::Waiting,
     }
-}
-
-/// When an item is tried again after the model's service failed: soon after an overload, later if a
-/// person has to fix something.
-fn retry_at(error: &str, now: Time) -> Time {
-    let is_passing = matches!(
-        error,
-        "rate_limit" | "overloaded" | "server_error" | "max_output_tokens" | "unknown"
-    );
-    let minutes = if is_passing { 5 } else { 60 };
-    Time::from_micros(now.micros().saturating_add(minutes * 60_000_000))
 }

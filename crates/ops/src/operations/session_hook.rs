@@ -28,6 +28,9 @@ pub struct Input {
     /// The host's id for the turn or the prompt.
     #[serde(default)]
     pub turn: Maybe<Title>,
+    /// The beginning of what a person wrote, of a prompt.
+    #[serde(default)]
+    pub prompt: Maybe<Title>,
     /// Why the session begins; absent: startup.
     #[serde(default)]
     pub source: Option<Source>,

@@ -3,6 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::driver::StopReason;
 use punchlist_core::gate::{GateKind, GateState, Purpose};
+use punchlist_core::host;
 use punchlist_core::metric::{Figure, MetricKind, MetricStatus, status};
 use punchlist_core::mission::Standing;
 use punchlist_core::run::RunState;
@@ -65,6 +66,9 @@ pub struct WaitingRow {
 pub struct RunningRow {
     pub id: String,
     pub agent: String,
+    /// The agent host that executes it; absent: we do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     pub state: RunState,
     /// What it waits for.
     pub waits_for: Option<String>,
@@ -303,6 +307,7 @@ fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> 
     Ok(RunningRow {
         id: run.id.to_string(),
         agent: run.agent.to_string(),
+        host: host::of_model(&run.settings.model).map(|host| host.name().to_owned()),
         state: run.state,
         waits_for: run.waits_for.as_ref().map(|wait| super::run::WaitView::from(wait).kind.into()),
         number,

@@ -28,70 +28,117 @@ function ask(event, payload, cwd) {
 
 const CHANGING = ["edit", "write", "patch", "multiedit", "bash"]
 
+// The words for an error of the model's service that `punch hook` knows.
+function failure(error) {
+  const status = error.data?.statusCode ?? 0
+  if (error.name === "ProviderAuthError" || status === 401 || status === 403) return "authentication_failed"
+  if (error.name === "MessageOutputLengthError") return "max_output_tokens"
+  if (status === 429) return "rate_limit"
+  if (status === 503 || status === 529) return "overloaded"
+  if (status >= 500) return "server_error"
+  return status >= 400 ? "invalid_request" : "unknown"
+}
+
 export const Punchlist = async ({ client, directory }) => {
   const sessions = new Map()
-  const known = (id) => {
-    if (!sessions.has(id)) sessions.set(id, { text: undefined, changed: false, own: 0, busy: false })
-    return sessions.get(id)
+  // A session and its parent; a session with a parent is a subagent's.
+  const known = async (id, parent) => {
+    if (!sessions.has(id)) {
+      const found = parent ?? client.session.get({ path: { id } }).then((got) => got.data?.parentID, () => undefined)
+      sessions.set(id, { parent: found, text: undefined, changed: false, own: 0, busy: false })
+    }
+    const session = sessions.get(id)
+    session.parent = await session.parent
+    return session
+  }
+  const rootOf = async (id) => {
+    const { parent } = await known(id)
+    return parent ? rootOf(parent) : id
   }
   const lastOf = async (id) => {
     const found = await client.session.messages({ path: { id } }).catch(() => undefined)
     const messages = found?.data ?? []
     const last = messages.filter((message) => message.info.role === "assistant").at(-1)
     const text = (last?.parts ?? []).filter((part) => part.type === "text").map((part) => part.text)
-    return { text: text.join("\n"), turn: last?.info?.id, error: last?.info?.error?.name, agent: last?.info?.mode }
+    return { text: text.join("\n"), turn: last?.info?.id, error: last?.info?.error, agent: last?.info?.mode }
   }
   const stopped = async (id) => {
-    const session = known(id)
+    const session = await known(id)
+    if (session.parent) {
+      await ask("subagent-stop", { sessionId: await rootOf(id), agent_id: id }, directory)
+      return
+    }
     if (session.busy) return
     session.busy = true
     try {
       const last = await lastOf(id)
+      const interrupted = last.error?.name === "MessageAbortedError"
+      if (last.error && !interrupted) {
+        const payload = { sessionId: id, turn_id: last.turn, error: failure(last.error) }
+        await ask("stop-failure", payload, directory)
+        return
+      }
       const payload = {
         sessionId: id,
         turn_id: last.turn,
         lastText: last.text,
         agent: last.agent,
         changed: session.changed,
-        interrupted: last.error !== undefined,
+        interrupted,
       }
       session.changed = false
       const answer = await ask("stop", payload, directory)
       if (answer.answer !== "continue" || !answer.text) return
       session.own += 1
       const body = { parts: [{ type: "text", text: answer.text, synthetic: true }] }
-      await client.session.promptAsync({ path: { id }, body })
+      await client.session.promptAsync({ path: { id }, body }).catch(() => (session.own -= 1))
     } finally {
       session.busy = false
     }
   }
+  // A subagent keeps no list and adopts no issue: it is told what its parent works on.
   const starts = async (id, source) => {
-    const answer = await ask("session-start", { sessionId: id, source }, directory)
-    known(id).text = answer.text
+    const session = await known(id)
+    const answer = session.parent
+      ? await ask("subagent-start", { sessionId: await rootOf(id), agent_id: id }, directory)
+      : await ask("session-start", { sessionId: id, source }, directory)
+    session.text = answer.text ?? ""
+  }
+  const started = async (id) => {
+    const session = await known(id)
+    session.started ??= starts(id, "startup")
+    await session.started
+    return session
   }
   return {
     event: async ({ event }) => {
       const info = event.properties?.info
       const id = event.properties?.sessionID ?? info?.id
       if (!id) return
-      if (event.type === "session.created" && !info?.parentID) await starts(id, "startup")
+      if (event.type === "session.created") {
+        await known(id, info?.parentID)
+        await started(id)
+      }
       if (event.type === "session.status" && event.properties.status?.type === "idle") await stopped(id)
       if (event.type === "session.deleted") {
-        await ask("session-end", { sessionId: id }, directory)
+        const isRoot = !(await known(id)).parent
+        if (isRoot) await ask("session-end", { sessionId: id }, directory)
         sessions.delete(id)
       }
-      if (event.type === "todo.updated") {
+      if (event.type === "todo.updated" && !(await known(id)).parent) {
         await ask("todos", { sessionId: id, todos: event.properties.todos }, directory)
       }
     },
-    "chat.message": async (input) => {
-      const session = known(input.sessionID)
+    "chat.message": async (input, output) => {
+      const session = await started(input.sessionID)
+      if (session.parent) return
       if (session.own > 0) {
         session.own -= 1
         return
       }
-      if (session.text === undefined) await starts(input.sessionID, "startup")
-      const payload = { sessionId: input.sessionID, turn_id: input.messageID, agent: input.agent }
+      const said = (output?.parts ?? []).filter((part) => part.type === "text" && !part.synthetic)
+      const prompt = said.map((part) => part.text).join(" ")
+      const payload = { sessionId: input.sessionID, turn_id: input.messageID, agent: input.agent, prompt }
       const answer = await ask("prompt", payload, directory)
       if (answer.text) session.text = [session.text, answer.text].filter(Boolean).join("\n")
     },
@@ -101,14 +148,16 @@ export const Punchlist = async ({ client, directory }) => {
     },
     "experimental.session.compacting": async (input, output) => {
       await starts(input.sessionID, "compact")
-      const text = known(input.sessionID).text
+      const text = (await known(input.sessionID)).text
       if (text) output.context.push(text)
     },
     "tool.execute.after": async (input) => {
-      if (CHANGING.includes(input.tool)) known(input.sessionID).changed = true
+      if (!CHANGING.includes(input.tool)) return
+      const root = await known(await rootOf(input.sessionID))
+      root.changed = true
     },
     "shell.env": async (input, output) => {
-      if (input.sessionID) output.env.PUNCHLIST_SESSION = input.sessionID
+      if (input.sessionID) output.env.PUNCHLIST_SESSION = await rootOf(input.sessionID)
     },
   }
 }

@@ -73,6 +73,11 @@ impl Target {
         })
     }
 
+    /// Is it the text that all hosts share?
+    pub(crate) fn is_shared(&self) -> bool {
+        self.edits.iter().all(|edit| matches!(edit, Edit::Block(_)))
+    }
+
     fn read(&self) -> Result<Option<String>, Fault> {
         match outside::text(&self.path, FILE_MAX) {
             Ok(text) => Ok(Some(text)),

@@ -1,6 +1,6 @@
 //! The files of each host, and what is written into them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use punchlist_core::host::Host;
 use serde_json::{Value, json};
@@ -87,6 +87,13 @@ pub(crate) fn replaced(host: Host, setup: &Setup) -> Vec<Target> {
         Host::Claude => claude::replaced(setup),
         _ => Vec::new(),
     }
+}
+
+/// Is anything of ours in the files of this host?
+pub(crate) fn is_set_up(host: Host, setup: &Setup) -> bool {
+    let targets = plan(host, setup).into_iter().chain(replaced(host, setup));
+    let mut own = targets.filter(|target| !target.is_shared());
+    own.any(|target| target.remove().is_ok_and(|change| change.is_needed()))
 }
 
 /// The words that identify our own hooks.
@@ -254,21 +261,6 @@ fn goose(setup: &Setup) -> Vec<Target> {
     ]
 }
 
-/// Is the host on this machine? Yes if its program or its folder is found.
-pub(crate) fn is_installed(host: Host, home: Option<&Path>, paths: &[PathBuf]) -> bool {
-    let (programs, folder): (&[&str], &str) = match host {
-        Host::Claude => (&["claude"], ".claude"),
-        Host::Codex => (&["codex"], ".codex"),
-        Host::Opencode => (&["opencode"], ".config/opencode"),
-        Host::Gemini => (&["gemini", "agy"], ".gemini"),
-        Host::Cursor => (&["cursor", "cursor-agent"], ".cursor"),
-        Host::Copilot => (&["copilot"], ".copilot"),
-        Host::Goose => (&["goose"], ".config/goose"),
-    };
-    let is_there = |program: &&str| paths.iter().any(|path| path.join(program).is_file());
-    programs.iter().any(is_there) || home.is_some_and(|home| home.join(folder).is_dir())
-}
-
 /// What to do next in a host: three lines.
 pub(crate) const fn next_steps(host: Host, setup: &Setup) -> [&'static str; 3] {
     match host {
@@ -294,7 +286,7 @@ pub(crate) const fn next_steps(host: Host, setup: &Setup) -> [&'static str; 3] {
             "run `punch doctor`: cloud agents do not run stop hooks",
         ],
         Host::Copilot => [
-            "start copilot in this folder and trust it; VS Code reads the same hooks",
+            "start copilot here and trust the folder, or open it in VS Code, which reads the same",
             "say: run `punch session bind 1` (in VS Code, type /punch-bind 1)",
             "run `punch doctor` to see that its hooks fire",
         ],

@@ -108,18 +108,23 @@ fn a_store_that_is_locked_allows_the_stop() {
     assert!(said.starts_with("no answer within 700 ms") || said.contains("busy"), "{said}");
 }
 
-/// A server that accepts the connection and does not answer.
+/// A server that accepts the connection and does not answer: a database, and `punch serve`.
 #[test]
 fn a_server_that_does_not_answer_within_a_second_allows_the_stop() {
     let place = Place::sqlite();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
-    let url = format!("postgres://ada@127.0.0.1:{port}/ledger");
-    let begun = std::time::Instant::now();
-    let hook = place.bare(["hook", "claude", "stop", "--db", &url]);
-    let said = why(&hook.stdin(stop("s1", "p", "x", false).to_string()).run());
-    assert_eq!(said, "no answer within 1000 ms");
-    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+    for url in
+        [format!("postgres://ada@127.0.0.1:{port}/ledger"), format!("http://127.0.0.1:{port}")]
+    {
+        let begun = std::time::Instant::now();
+        let hook = place.bare(["hook", "claude", "stop", "--db", &url]);
+        let said = why(&hook.stdin(stop("s1", "p", "x", false).to_string()).run());
+        assert_eq!(said, "no answer within 1000 ms", "{url}");
+        let taken = begun.elapsed();
+        assert!(taken >= std::time::Duration::from_secs(1), "{url}: it was asked: {taken:?}");
+        assert!(taken < std::time::Duration::from_secs(20), "{url}: {taken:?}");
+    }
 }
 
 #[test]
@@ -133,7 +138,8 @@ fn a_token_that_is_needed_or_wrong_allows_the_stop() {
     assert!(why(&given(&place, &stdin).with("punch_no").run()).starts_with("token_invalid"));
 }
 
-/// Of a transcript with a line of 10 MB, only the end is read.
+/// The decision does not depend on a transcript's line of 10 MB: its end is read for signs of
+/// progress, and finds none (ADR 0026).
 #[test]
 fn a_long_line_in_the_transcript_does_not_matter() {
     let place = Place::sqlite();
@@ -155,11 +161,48 @@ fn a_host_that_wants_json_gets_an_empty_object() {
     assert_eq!((ran.exit, ran.stdout.as_str()), (Some(0), "{}"));
 }
 
-/// A home that cannot be written to: the store cannot be opened, and the stop is allowed.
+/// A file stands where the data folder should be.
 #[test]
 fn a_file_in_place_of_the_data_folder_allows_the_stop() {
     let place = Place::sqlite();
     std::fs::write(place.home().join("data"), "a file").unwrap();
     let hook = place.bare(["hook", "claude", "stop"]);
     why(&hook.stdin(stop("s1", "p", "x", false).to_string()).run());
+}
+
+/// A home that cannot be written to, with a store in it. Root may write into every folder, so for
+/// root the folder is mounted read-only, in a mount namespace of the hook's own.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_only_home_allows_the_stop() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let place = Place::sqlite();
+    place.bare(["issue", "new", "First", "--json"]).answer();
+    let start = serde_json::json!({ "session_id": "s1", "source": "startup" });
+    let hook = |event: &str, payload: &serde_json::Value| {
+        place.bare(["hook", "claude", event]).stdin(payload.to_string())
+    };
+    assert_eq!(hook("session-start", &start).run().exit, Some(0));
+    let folder = place.home().join("data/punchlist");
+    assert!(folder.join("punchlist.db").exists());
+    let before = std::fs::read(folder.join("punchlist.db")).unwrap();
+    let stopped = hook("stop", &stop("s1", "p", "x", false));
+    let ran = if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+        let script = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && \
+                      exec \"$@\"";
+        let home = place.home().to_str().unwrap();
+        stopped.under("unshare", ["--mount", "sh", "-c", script, "sh", home])
+    } else {
+        let set = |mode: u32| {
+            std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
+            let file = std::fs::Permissions::from_mode(mode & 0o666);
+            std::fs::set_permissions(folder.join("punchlist.db"), file).unwrap();
+        };
+        set(0o555);
+        let ran = stopped.run();
+        set(0o755);
+        ran
+    };
+    why(&ran);
+    assert_eq!(std::fs::read(folder.join("punchlist.db")).unwrap(), before);
 }

@@ -371,3 +371,47 @@ fn home_shows_a_session_whose_hooks_do_not_fire() {
         assert!(place.punch(["status", "--json"]).answer().get("ungoverned").is_none());
     });
 }
+
+/// A host's run is known by its host and the beginning of what the person wrote.
+#[test]
+fn runs_of_hosts_are_told_apart() {
+    each(|place| {
+        bound(&place, "claude", "s1", &["One"]);
+        let prompt = format!("Fix the refunds,\n  please. {}", "More. ".repeat(200));
+        let prompt = json!({ "session_id": "s1", "prompt_id": "p1", "prompt": prompt });
+        answer(&hook(&place, "claude", "prompt", &prompt).run());
+        let run = newest_run(&place);
+        let said = run["prompt"].as_str().unwrap();
+        assert!(said.starts_with("Fix the refunds, please. More. More."), "{said}");
+        assert!(said.ends_with('…') && said.chars().count() == 121, "{said}");
+        let runs = place.punch(["runs"]).said();
+        assert!(runs.contains("Claude Code") && runs.contains("#1 Fix the refunds"), "{runs}");
+        let home = place.punch(["status"]).said();
+        assert!(home.contains("Claude Code"), "{home}");
+        assert_eq!(place.punch(["status", "--json"]).answer()["running"][0]["host"], "claude");
+        // What the person said is no news to the model.
+        let next = json!({ "session_id": "s1", "prompt_id": "p2", "prompt": "Go on" });
+        assert_eq!(answer(&hook(&place, "claude", "prompt", &next).run()), Value::Null);
+    });
+}
+
+/// The plan's position is said once, with the counts that `plan list` has.
+#[test]
+fn the_plans_of_the_branch_are_counted_as_in_their_list() {
+    let place = Place::sqlite();
+    let file = place.home().join("other.md");
+    let text =
+        "- [x] First\n  - [x] Below\n- [ ] Second\n  - [ ] Inner\n  - [x] Done\n- [ ] Third\n";
+    std::fs::write(&file, text).unwrap();
+    let at_home = |words: &[&str]| place.punch(words.iter().copied()).at(place.home());
+    at_home(&["plan", "import", "other.md", "--json"]).answer();
+    let row = at_home(&["plan", "list", "--json"]).answer()["plans"][0].clone();
+    let (done, open) = (row["completed"].as_u64().unwrap(), row["open"].as_u64().unwrap());
+    assert_eq!(done, 3, "{row}");
+    let start = json!({ "session_id": "s1", "source": "startup" });
+    let told = answer(&hook(&place, "claude", "session-start", &start).at(place.home()).run());
+    let text = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    let expected = format!("Plan other.md: {done} of {} tasks settled; current: ", done + open);
+    assert!(text.starts_with(&expected), "{text}");
+    assert_eq!(text.matches("other.md").count(), 1, "{text}");
+}

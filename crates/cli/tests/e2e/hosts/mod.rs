@@ -1,6 +1,7 @@
 //! Agent hosts: their hooks, their files, and the session that a process belongs to.
 
 mod bad_hooks;
+mod doctor;
 mod governed;
 mod init;
 mod recorded;

@@ -1,5 +1,6 @@
-//! Recorded payloads of real clients (Claude Code 2.1.197, Codex 0.166.0, opencode 1.18.33) and the
-//! answers to them. `cargo xtask test --clients` runs the clients themselves.
+//! Payloads that were recorded from real clients (Claude Code 2.1.197, Codex 0.166.0) and the answers
+//! to them. Those of the other hosts are written after their documentation, and opencode's after our
+//! own plugin. `cargo xtask test --clients` runs Claude Code, Codex and opencode themselves.
 
 use serde_json::{Value, json};
 
@@ -50,6 +51,80 @@ fn recorded_payloads_of_claude_code_and_codex_are_answered_in_their_form() {
         assert_eq!(keys(&said[5].1), ["systemMessage"], "{host}");
         assert_eq!(said[6].1, Value::Null, "{host}");
     }
+}
+
+/// A life of Claude Code: a subagent, an end, a resume with a compaction (whose summary is written by
+/// a subagent without a type), a fork, and a failure that is reported after the end. In `-p` mode a
+/// fork fires its start with the parent's id, and has its own id from the prompt on.
+#[test]
+fn a_recorded_life_of_claude_code_is_answered() {
+    let said = replayed("claude", include_str!("payloads/claude-life.json"));
+    let kind = |answer: &Value| {
+        let context = answer["hookSpecificOutput"]["additionalContext"].as_str();
+        match context.or(answer["decision"].as_str()) {
+            Some(text) => text.split([':', '.']).next().unwrap().to_owned(),
+            None => answer.to_string(),
+        }
+    };
+    let said: Vec<String> =
+        said.iter().map(|(event, said)| format!("{event}: {}", kind(said))).collect();
+    let expected = [
+        "session-start: Issue #1 (open)",
+        "prompt: null",
+        "subagent-start: This work is part of issue #1",
+        "subagent-stop: null",
+        "stop: block",
+        "session-end: null",
+        "session-start: Issue #1 (open)",
+        "subagent-stop: null",
+        "session-start: Issue #1 (open)",
+        "session-end: null",
+        "session-start: Issue #1 (open)",
+        "prompt: null",
+        "stop: null",
+        "session-end: null",
+        "session-start: null",
+        "prompt: null",
+        "session-end: null",
+        "stop-failure: null",
+    ];
+    assert_eq!(said, expected);
+}
+
+/// Codex reports the prompt of a subagent with the session of its parent. No person spoke, so what
+/// was counted against the model stays.
+#[test]
+fn the_prompt_of_a_subagent_does_not_open_a_turn() {
+    let recorded: Value =
+        serde_json::from_str(include_str!("payloads/codex-subagent.json")).unwrap();
+    let payload = |event: &str, of_subagent: bool| {
+        let found = recorded.as_array().unwrap().iter().find(|one| {
+            one["event"] == event && one["payload"].get("agent_id").is_some() == of_subagent
+        });
+        found.unwrap()["payload"].clone()
+    };
+    let place = Place::sqlite();
+    let session = payload("session-start", false)["session_id"].as_str().unwrap().to_owned();
+    bound(&place, "codex", &session, &["One"]);
+    answer(&hook(&place, "codex", "prompt", &payload("prompt", false)).run());
+    let stopped = |round: usize| {
+        let mut stop = payload("stop", false);
+        stop["stop_hook_active"] = json!(round > 0);
+        stop["last_assistant_message"] = json!(format!("round {round}"));
+        answer(&hook(&place, "codex", "stop", &stop).run())
+    };
+    let blocked = (0..3).filter(|round| stopped(*round)["decision"] == "block").count();
+    assert_eq!(blocked, 2, "the third made no progress");
+    let told =
+        answer(&hook(&place, "codex", "subagent-start", &payload("subagent-start", true)).run());
+    assert!(told.to_string().contains("This work is part of issue #1"), "{told}");
+    assert_eq!(
+        answer(&hook(&place, "codex", "prompt", &payload("prompt", true)).run()),
+        Value::Null
+    );
+    assert_ne!(stopped(3)["decision"], "block");
+    let runs = place.punch(["runs", "--json"]).answer();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 1, "{runs}");
 }
 
 /// The other formats, as documented by their vendors.

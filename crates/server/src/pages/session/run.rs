@@ -62,7 +62,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     let current = steps.iter().find(|step| step.is_current).map(|step| step.title.as_str());
     let session = match &run.session_id {
         Some(id) => {
-            let input = session_show::Input { session: maybe(Some(id)) };
+            let input = session_show::Input { session: maybe(Some(&id.to_string())) };
             Some(visit.run::<SessionShow>(input)?.session)
         }
         None => None,
