@@ -181,16 +181,6 @@ fn a_run_left_with_a_model_of_its_own_is_not_played(backend: Backend) {
     let shown = desk.operator(&["runs", "show", &run]);
     assert_eq!(shown["run"]["stopReason"], "error", "{shown}");
     assert!(!desk.issue(1)["updates"].to_string().contains("on mine"));
-    // Nor by a worker of the operator, once it is no longer held for the process that started it.
-    let held = json!({ "prompt": "go", "number": 2, "model": greedy, "held": true });
-    let run = desk.call(&token, "run_start", &held).answer()["run"]["id"].clone();
-    let past = sql!("UPDATE outbox SET due_at = 1 WHERE done_at IS NULL");
-    desk.place.open().write(move |tx| tx.execute(past, &[])).unwrap();
-    let worker = desk.punch(&["worker", "--once"]).with(&desk.operator);
-    assert_eq!(worker.without_env("PUNCHLIST_NOW").run().exit, Some(0));
-    let shown = desk.operator(&["runs", "show", run.as_str().unwrap()]);
-    assert_eq!(shown["run"]["stopReason"], "error", "{shown}");
-    assert!(!desk.issue(1)["updates"].to_string().contains("on mine"));
 }
 
 /// 14.4: with a token, nobody can start a process that acts as lead, whatever its configuration
