@@ -195,7 +195,7 @@ mod tests {
         for host in Host::ALL {
             assert_eq!(Host::parse(host.name()), Some(host));
             assert!(is_hosted(&host.model()));
-            assert_eq!(of_model(&host.model()), Some(*host));
+            assert_eq!(of_model(&host.model()), Some(host));
         }
         for happened in Happened::ALL {
             assert_eq!(Happened::parse(happened.name()), Some(happened));

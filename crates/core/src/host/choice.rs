@@ -149,11 +149,11 @@ mod tests {
     #[test]
     fn only_a_person_opens_a_turn() {
         for happened in Happened::ALL {
-            let is_prompt = *happened == Happened::Prompt;
+            let is_prompt = happened == Happened::Prompt;
             assert_eq!(happened.opens_turn(false), is_prompt);
             assert!(!happened.opens_turn(true));
-            assert_eq!(happened.begins(false), is_prompt || *happened == Happened::Start);
-            assert_eq!(happened.begins(true), *happened == Happened::Start);
+            assert_eq!(happened.begins(false), is_prompt || happened == Happened::Start);
+            assert_eq!(happened.begins(true), happened == Happened::Start);
         }
     }
 

@@ -135,7 +135,7 @@ fn head(fields: &Map<String, Value>) -> String {
 fn without_head(fields: &Map<String, Value>) -> Map<String, Value> {
     let parts = parts(fields);
     let has_number = parts[0] == Some("number");
-    let is_more = |name: &str| !parts.contains(&Some(name)) && !(has_number && name == "id");
+    let is_more = |name: &str| !(parts.contains(&Some(name)) || has_number && name == "id");
     let kept = fields.iter().filter(|(name, _)| is_more(name));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
