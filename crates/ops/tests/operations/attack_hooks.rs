@@ -18,8 +18,8 @@ fn narrowed(world: &World, number: i64) -> Envelope {
     Envelope { context, ..outsider(world, hook, Role::Root, &reach) }
 }
 
-fn hook(world: &World, by: &Envelope, more: Value) -> Value {
-    let mut input = json!({ "host": "claude", "event": "start" });
+fn hook(world: &World, by: &Envelope, more: impl Into<Value>) -> Value {
+    let (mut input, more) = (json!({ "host": "claude", "event": "start" }), more.into());
     input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     world.call_in(by, "session_hook", input).unwrap()
 }
@@ -45,7 +45,7 @@ fn world_with_a_victim(backend: Backend) -> World {
 fn a_fork_of_what_is_out_of_reach_tells_nothing(backend: Backend) {
     let world = world_with_a_victim(backend);
     let fork = json!({ "source": "fork", "externalId": "fork", "processes": ["p"] });
-    let told = hook(&world, &narrowed(&world, 2), fork.clone());
+    let told = hook(&world, &narrowed(&world, 2), fork);
     assert_eq!((&told["reason"], &told["text"]), (&json!("nothing_to_say"), &Value::Null));
     let fork = json!({ "source": "fork", "externalId": "fork 2", "processes": ["p"] });
     let told = hook(&world, &world.envelope(Role::Root), fork);
