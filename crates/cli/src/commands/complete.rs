@@ -223,9 +223,9 @@ fn values(kind: Kind) -> Option<Vec<(String, String)>> {
 
 /// The ends of ids, as people type them; longer where four characters could mean another one.
 fn short(values: Vec<(String, String)>) -> Vec<(String, String)> {
-    let ids: Vec<&str> = values.iter().map(|(id, _)| id.as_str()).collect();
-    let end = |(id, text): &(String, String)| (short_among(id, &ids).to_owned(), text.clone());
-    values.iter().map(end).collect()
+    let ids: Vec<String> = values.iter().map(|(id, _)| id.clone()).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    values.into_iter().map(|(id, text)| (short_among(&id, &ids).to_owned(), text)).collect()
 }
 
 /// Reads of the store, with the rights of the person who types.

@@ -150,7 +150,7 @@ fn agent_with_a_token_and_another_user_cannot_cheat() {
         ("/v1/gate_answer", vec![own, ("Punchlist-Agent", "primary")], answer.clone()),
         ("/v1/gate_answer", vec![("X-Forwarded-For", "10.0.0.1")], answer.clone()),
         ("/v1/gate_answer", vec![("Cookie", "punchlist_session=guess")], answer.clone()),
-        ("/v1/gate_answer", Vec::new(), answer.clone()),
+        ("/v1/gate_answer", Vec::new(), answer),
         ("/v1/issue_show", vec![own], json!({ "number": 2 }).to_string()),
         ("/v1/issue_transition", vec![own], r#"{"number":1,"status":"resolved"}"#.to_owned()),
         ("/v1/token_new", vec![own], r#"{"role":"operator"}"#.to_owned()),
