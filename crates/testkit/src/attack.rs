@@ -147,10 +147,9 @@ pub fn changes(world: &World, before: usize) -> Vec<Value> {
     fn text<'l>(line: &'l Value, field: &str) -> &'l str {
         line[field].as_str().unwrap_or_default()
     }
-    // On PostgreSQL, earlier events of the world may become visible only now.
     let by_outsider = |line: &Value| text(line, "actor").contains("outsider");
     let is_change = |line: &Value| !text(line, "type").ends_with("_refused");
-    let lines = world.log(0).into_iter().skip(before);
+    let lines = world.whole_log().into_iter().skip(before);
     lines.filter(|line| by_outsider(line) && is_change(line)).collect()
 }
 

@@ -133,13 +133,13 @@ fn nobody_delegates_into_the_session_of_another(backend: Backend) {
     let world = World::new(backend);
     bound(&world, "s", &["A test covers it"]);
     let order = json!({ "type": "researcher", "mission": "Find out why.", "async": true });
-    let before = world.log(0).len();
+    let before = world.whole_log().len();
     for role in [Role::Lead, Role::Owner] {
         let refused = world.call_in(&within(&world, role, "s"), "delegate", order.clone());
         assert_eq!(refused.unwrap_err().code(), "not_permitted", "{role}");
     }
     let is_made = |line: &Value| line["type"] == "delegation_created";
-    assert!(!world.log(0).iter().skip(before).any(is_made));
+    assert!(!world.whole_log().iter().skip(before).any(is_made));
     // In its own session, and outside of any, work is delegated.
     world.call_in(&within(&world, Role::Root, "s"), "delegate", order.clone()).unwrap();
     for role in [Role::Lead, Role::Owner] {
