@@ -47,15 +47,20 @@ impl Failure {
 
     /// The same, where an error about a field names what people type instead.
     pub(crate) fn typed_by(self, name: impl FnOnce(&str) -> String) -> Self {
-        match self {
-            Self::Operation(Error::Input(fault)) => match fault.path().map(str::to_owned) {
-                Some(path) if !path.is_empty() => {
-                    let typed = name(&path);
-                    Self::Typed { error: Error::Input(fault), path, typed }
-                }
-                _ => Self::Operation(Error::Input(fault)),
-            },
-            other => other,
+        let Self::Operation(error) = self else { return self };
+        let path = match &error {
+            Error::Input(fault) => fault.path().map(str::to_owned),
+            Error::Remote(error) => {
+                error.facts.get("path").and_then(Value::as_str).map(str::to_owned)
+            }
+            _ => None,
+        };
+        match path.filter(|path| !path.is_empty()) {
+            Some(path) => {
+                let typed = name(&path);
+                Self::Typed { error, path, typed }
+            }
+            None => Self::Operation(error),
         }
     }
 

@@ -23,7 +23,14 @@ pub(crate) fn measure(programs: &Path, todos: usize, rounds: usize) -> Result<Ve
 
 fn line(programs: &Path, folder: &Path, store: &Path, name: &str, rounds: usize) -> Result<Line> {
     let payload = folder.join("payload.json");
-    std::fs::write(&payload, r#"{"session_id":"s","prompt_id":"p","last_assistant_message":"x"}"#)?;
+    let turn = |round: usize| {
+        let text = format!(
+            "{{\"session_id\":\"s\",\"prompt_id\":\"p{round}\",\
+             \"last_assistant_message\":\"x{round}\"}}"
+        );
+        std::fs::write(&payload, text)
+    };
+    turn(0)?;
     let punch = |words: &[&str]| -> Result<Command> {
         let mut command = Command::new(programs.join("punch"));
         command.args(words).args(["--project", "bench", "--db"]).arg(store).current_dir(folder);
@@ -43,9 +50,22 @@ fn line(programs: &Path, folder: &Path, store: &Path, name: &str, rounds: usize)
     let mut version = Command::new(programs.join("punch"));
     version.arg("--version").stdout(Stdio::null());
     let (mut hooks, mut versions) = (Vec::new(), Vec::new());
-    for _ in 0..rounds {
-        hooks.push(timed(&mut punch(&["hook", "claude", "stop"])?)?);
+    let stop = ["hook", "claude", "stop"];
+    for round in 1..=rounds {
+        // A person's prompt resets what was counted, so that each stop is continued.
+        turn(round)?;
+        if !punch(&["hook", "claude", "prompt"])?.status()?.success() {
+            bail!("the prompt hook failed");
+        }
+        hooks.push(timed(&mut punch(&stop)?)?);
         versions.push(timed(&mut version)?);
+    }
+    // The last stop again, as another turn: it is still continued, so the others were.
+    turn(rounds + 1)?;
+    punch(&["hook", "claude", "prompt"])?.status()?;
+    let said = punch(&stop)?.stdout(Stdio::piped()).output()?;
+    if !String::from_utf8_lossy(&said.stdout).contains("\"block\"") {
+        bail!("the stop was not continued, so the times are those of another path");
     }
     let (hook, version) = (median(hooks), median(versions));
     Ok(Line {

@@ -167,7 +167,9 @@ fn an_idle_server_holds_no_transaction_on_postgres() {
     let states = "SELECT state FROM pg_stat_activity WHERE application_name = $1";
     let states = other.query(states, &[&name]).unwrap();
     let states: Vec<String> = states.iter().map(|row| row.get(0)).collect();
-    assert_eq!(states, ["idle"]);
+    // One connection for calls, and perhaps one that looked for changes; neither is in a transaction.
+    assert!((1..=2).contains(&states.len()), "{states:?}");
+    assert!(states.iter().all(|state| state == "idle"), "{states:?}");
     assert_eq!(wire.close(), (Some(0), String::new()));
 }
 

@@ -4,7 +4,7 @@ use punchlist_engine::model::Cancel;
 use punchlist_engine::tools::AgentTools;
 use punchlist_ops::config::{Config, Origin};
 use punchlist_testkit::{Backend, on_every_lasting_store};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{PUNCH, Place};
 
@@ -28,8 +28,7 @@ fn a_server_of_ours_serves_our_client(backend: Backend) {
     let made =
         boxed.call("mcp__punch__issue_create", &json!({ "title": "Over the wire" }), &cancel);
     assert!(!made.is_error, "{made:?}");
-    let answer: Value = serde_json::from_str(&made.text).unwrap();
-    assert_eq!(answer["issue"]["number"], 1);
+    assert!(made.text.contains("#1") && made.text.contains("Over the wire"), "{made:?}");
     let issues = place.punch(["call", "issue_list", "--json"]).answer();
     assert_eq!(issues["issues"][0]["title"], "Over the wire");
     let wrong = boxed.call("mcp__punch__issue_create", &json!({ "titel": "x" }), &cancel);

@@ -18,7 +18,7 @@ const COMMANDS: &[(i32, &[&str])] = &[
     (0, &["issue", "show", "1"]),
     (0, &["issue", "show", "#2"]),
     (1, &["issue", "show", "99"]),
-    (2, &["issue", "show", "x"]),
+    (1, &["issue", "show", "x"]),
     (0, &["issue", "comment", "1", "Żółć 😀 \"quoted\""]),
     (0, &["issue", "link", "1", "relates_to", "2"]),
     (1, &["issue", "link", "1", "relates_to", "2"]),

@@ -151,8 +151,8 @@ fn every_tool_of_every_default_list_has_a_short_text_with_what_is_needed_next() 
         input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         input
     };
-    let mut lead =
-        Spoken::new(world.talk(&["--role", "lead"], &["--session", &world.session]), Role::Lead);
+    // A lead has no session, and its questions need none.
+    let mut lead = Spoken::new(world.talk(&["--role", "lead"], &[]), Role::Lead);
     let new = |title: &str| with(json!({ "title": title, "description": "Look. ".repeat(30) }));
     let first = lead.call("mission_todo_create", &new("Profile"), &["Profile", "[pending]"]);
     let first = id(&first["todo"]["id"]).to_owned();

@@ -71,7 +71,10 @@ impl Call<'_, '_> {
             None => None,
         };
         let is_write = find(self.cause).is_ok_and(|operation| operation.effect == Effect::Write);
-        if known.is_some() || !is_write {
+        // A lead or an owner has no sessions; what it asks or delegates needs none.
+        let may_start = find("session_start")
+            .is_ok_and(|operation| operation.access.allows(self.envelope.actor.role));
+        if known.is_some() || !is_write || !may_start {
             return Ok(known);
         }
         let internal = |fault: TextFault| Error::Internal { detail: fault.to_string() };

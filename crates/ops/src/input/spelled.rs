@@ -66,7 +66,8 @@ macro_rules! spelled {
 spelled! {
     /// A time.
     When(Time), time_or_day, "a date, e.g. 2030-01-31, or a time, e.g. 2030-01-31T09:00:00Z",
-        { "type": "string", "minLength": 1 };
+        { "type": "string", "minLength": 1,
+          "anyOf": [{ "format": "date" }, { "format": "date-time" }] };
     /// A length of time.
     Lasting(Span), Span::parse, Span::SPELLING,
         { "type": "string", "minLength": 1, "pattern": Span::PATTERN };
