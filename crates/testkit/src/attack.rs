@@ -1,7 +1,7 @@
 //! Callers with tokens that are narrowed to something else, and what every operation may answer them.
 //!
 //! The expected answer is derived: a role that the authority table never allows is not permitted,
-//! and every other role reaches nothing outside its token. An operation in [`HARMLESS`] may answer,
+//! and every other role reaches nothing outside its token. An operation in `HARMLESS` may answer,
 //! but without data from outside the token. A new operation must refuse until somebody lists it
 //! there.
 
