@@ -129,6 +129,9 @@ impl<T: JsonSchema> JsonSchema for Maybe<T> {
             }
             None => {}
         }
+        if let Some(Value::Array(forms)) = schema.get_mut("anyOf") {
+            forms.push(json!({ "maxLength": 0 }));
+        }
         schema
     }
 }

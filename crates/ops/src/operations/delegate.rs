@@ -18,6 +18,7 @@ use crate::input::Maybe;
 pub struct Input {
     /// The specialist, e.g. coder.
     #[serde(rename = "type")]
+    #[schemars(with = "crate::input::Agent")]
     pub kind: Title,
     /// The work, with all the specialist needs to know.
     pub mission: Body,

@@ -76,7 +76,8 @@ async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, 
     }
     let bytes = body::bytes(parts, body, limits).await?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Error::from(Fault::Utf8))?;
-    if text.trim().is_empty() {
+    // Only the white space of JSON: anything else is an error.
+    if text.trim_matches([' ', '\t', '\n', '\r']).is_empty() {
         return Ok(json!({}));
     }
     let parsed = serde_json::from_str(text);

@@ -103,7 +103,17 @@ pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
         .collect();
     let choices = ONE_OF.iter().find(|(name, _)| *name == operation.name);
     if let Some((_, fields)) = choices {
-        let one = |field: &&str| needing(&schema, &[field]);
+        // The others are absent, null or blank.
+        let one = |field: &&str| {
+            let mut one = needing(&schema, &[field]);
+            for other in fields.iter().filter(|other| *other != field) {
+                one["properties"][other] = match takes(&schema["properties"][other], "string") {
+                    true => json!({ "maxLength": 0 }),
+                    false => json!({ "type": "null" }),
+                };
+            }
+            one
+        };
         schema["oneOf"] = fields.iter().map(one).collect();
     }
     if !rules.is_empty() {
@@ -145,6 +155,14 @@ pub(crate) fn given(schema: &mut Value) {
     if let Some(types) = schema["type"].as_array() {
         let kept: Vec<Value> = types.iter().filter(|name| *name != "null").cloned().collect();
         schema["type"] = if let [only] = kept.as_slice() { only.clone() } else { json!(kept) };
+    }
+    let is_none = |form: &Value| {
+        form.is_null() || *form == json!({ "type": "null" }) || *form == json!({ "maxLength": 0 })
+    };
+    for forms in ["enum", "anyOf"] {
+        if let Some(forms) = schema.get_mut(forms).and_then(Value::as_array_mut) {
+            forms.retain(|form| !is_none(form));
+        }
     }
     let is_text = takes(schema, "string") && schema.get("enum").is_none();
     if is_text {

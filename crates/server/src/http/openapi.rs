@@ -69,7 +69,7 @@ fn parameters() -> Value {
         let schema = match name {
             "Punchlist-As" => json!({
                 "type": "string",
-                "enum": ["operator", "lead", "owner", "root", "worker", "system"],
+                "enum": ["", "operator", "lead", "owner", "root", "worker", "system"],
             }),
             "Punchlist-Agent" => json!({
                 "type": "string", "maxLength": AgentPath::LIMIT,
