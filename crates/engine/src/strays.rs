@@ -5,7 +5,7 @@
 //! number there. Its children inherit the mark, and stay our descendants, because orphans are adopted by
 //! the nearest subreaper. So strays are found by their parents and by their mark. A process that cleared
 //! its environment and lost its parent is found once no other program of ours runs, or at once if its
-//! program has a cgroup ([`crate::cage`]). This works on Linux; elsewhere only the process group is
+//! program has a cgroup (`crate::cage`). This works on Linux; elsewhere only the process group is
 //! killed.
 
 use std::collections::{BTreeMap, BTreeSet};
