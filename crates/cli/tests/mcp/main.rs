@@ -10,6 +10,7 @@
 )]
 
 mod callers;
+mod direct;
 mod gates;
 mod noise;
 mod reading;

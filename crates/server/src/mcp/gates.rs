@@ -236,7 +236,7 @@ pub(crate) fn words(operation: &Operation, answer: &Answer) -> Option<String> {
              or end your turn. Call {} again in the same words for the answer.",
             operation.name
         )),
-        GateState::Resumed if said.is_empty() => Some("Answered: go on".to_owned()),
+        GateState::Resumed if said.is_empty() => Some("Answered: continue".to_owned()),
         GateState::Resumed => Some(format!("Answered{said}")),
         GateState::Refused => Some(format!("Answered: no{said}")),
         GateState::Superseded => None,

@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 use super::McpServer;
 use super::asker::Asker;
 use super::asking::{self, Asked};
+use super::direct;
 use super::gates::is_question;
 use super::judge::{Judged, MESSAGE_MAX, judge};
 use super::pulse::Pulse;
@@ -63,11 +64,18 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
         return without_body(state, asker, session, parts).await;
     }
     let bytes = body::bytes(&parts, body, &state.limiter.limits).await?;
-    let message = match judge(&bytes, bytes.len() > MESSAGE_MAX) {
+    let mut message = match judge(&bytes, bytes.len() > MESSAGE_MAX) {
         Judged::Wrong(answer, _) => return Ok(wrong(&answer)),
         Judged::Nothing => return Ok(accepted()),
         Judged::Message(message) => *message,
     };
+    let is_ours = session.is_none() && state.fixtures.is_none();
+    if is_ours
+        && has_right_headers(&parts.headers)
+        && let Some(plain) = direct::plain(&parts.headers, &mut message)
+    {
+        return Ok(direct::answer(&server(state, asker, None), plain).await);
+    }
     // What has other headers goes to the library, which says why it is refused.
     if let Some(session) = &session
         && has_right_headers(&parts.headers)

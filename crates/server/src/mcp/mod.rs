@@ -11,6 +11,7 @@ mod asking;
 mod brief;
 mod calls;
 mod changes;
+mod direct;
 pub(crate) mod fixtures;
 mod gates;
 mod handler;

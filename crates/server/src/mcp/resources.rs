@@ -68,7 +68,7 @@ pub(crate) fn read(ops: &Ops, envelope: &Envelope, thing: &Thing) -> Result<Cont
             Content::Plan(ops.run::<PlanRender>(envelope, input)?)
         }
         Thing::Mission(slug) => {
-            let input = mission_status::Input { mission: slug.clone(), open: None };
+            let input = mission_status::Input { mission: slug.as_str().into(), open: None };
             Content::Mission(Box::new(ops.run::<MissionStatus>(envelope, input)?))
         }
         Thing::Inbox => {
@@ -305,15 +305,7 @@ impl Listing<'_> {
         if !kinds.contains(&"issue") {
             return Ok((resources, None));
         }
-        let input = issue_list::Input {
-            status: None,
-            text: Maybe(None),
-            open: Some(true),
-            label: Maybe(None),
-            assignee: Maybe(None),
-            limit: Limit::default(),
-            cursor,
-        };
+        let input = issue_list::Input::open(Limit::default(), cursor);
         let (issues, next) = match reached(self.ops.run::<IssueList>(self.envelope, input))? {
             Some(page) => (page.issues, page.next_cursor),
             None => (self.own_issue()?.into_iter().collect(), None),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use punchlist_core::delegation::{DelegationState, Mode};
 use punchlist_ops::operations::delegate;
 use punchlist_ops::operations::delegation_show::{self, DelegationShow};
-use punchlist_ops::{Answer, Envelope, Error, Ops};
+use punchlist_ops::{Answer, Envelope, Error, Operation, Ops};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolResponse, ProgressNotificationParam};
 use rmcp::service::RequestContext;
@@ -24,6 +24,11 @@ const RUNNING_MAX: Duration = Duration::from_secs(50);
 const RUNNING_MAX_WITH_PROGRESS: Duration = Duration::from_secs(600);
 /// How often progress is reported.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+
+/// Can a call of this operation start a delegation that it waits for?
+pub(crate) fn may_be_long(operation: &Operation) -> bool {
+    operation.name == "delegate"
+}
 
 /// Did the call start a delegation that it should wait for?
 pub(crate) fn is_long(answer: &Answer) -> bool {
@@ -85,11 +90,11 @@ pub(crate) async fn delegation(
 /// The current state of the delegation, in the form of the call's own answer.
 async fn now(call: &Call<'_>, before: &delegate::Output) -> Result<delegate::Output, Error> {
     let envelope = Envelope { idempotency_key: None, ..call.envelope() };
-    let input = delegation_show::Input { delegation_id: before.delegation_id.clone() };
+    let input = delegation_show::Input { delegation_id: before.delegation_id.as_str().into() };
     let show = move |ops: &Ops, envelope: &Envelope| ops.run::<DelegationShow>(envelope, input);
     let now = call.asker().run(envelope, show).await?.delegation;
     Ok(delegate::Output {
-        delegation_id: before.delegation_id.clone(),
+        delegation_id: before.delegation_id.as_str().into(),
         mode: before.mode,
         state: now.state,
         result: now.result,
@@ -103,7 +108,7 @@ pub(crate) fn words(answer: &Answer) -> Option<String> {
     let made = answer.output::<delegate::Output>().filter(|made| is_going(made.state))?;
     let (id, state) = (&made.delegation_id, made.state.name());
     Some(format!(
-        "Delegation {id} is {state} and goes on without you. Call delegation_show with this id \
+        "Delegation {id} is {state} and continues without you. Call delegation_show with this id \
          for its result."
     ))
 }
