@@ -9,6 +9,7 @@ mod host;
 mod pause;
 mod promote;
 mod start;
+mod title;
 
 pub use bind::{BindSession, Binding, Bound, UnbindSession};
 pub use end::{EndSession, ends_with};
@@ -16,6 +17,7 @@ pub use host::{AdoptSession, ReopenSession};
 pub use pause::{PauseSession, ResumeSession};
 pub use promote::{PromoteSession, Step, steps};
 pub use start::StartSession;
+pub use title::{TitleSession, untitled};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -143,6 +145,11 @@ pub fn apply_session(state: &mut Option<Session>, event: &Event, at: Time) -> bo
         (Event::SessionAdopted(adopted), Some(session)) if adopted.session_id == session.id => {
             session.external_id = Some(adopted.external_id.clone());
             session.directory.clone_from(&adopted.directory);
+            session.updated_at = at;
+            true
+        }
+        (Event::SessionTitled(titled), Some(session)) if titled.session_id == session.id => {
+            session.title.clone_from(&titled.title);
             session.updated_at = at;
             true
         }

@@ -2,6 +2,7 @@
 //! `systemMessage`, and text that is not JSON counts as a failed hook.
 
 use punchlist_core::host::{Happened, Host};
+use punchlist_core::text::Title;
 use punchlist_ops::operations::session_hook::{Input, Output};
 use serde_json::Value;
 
@@ -17,9 +18,14 @@ const CHANGING: [&str; 6] =
 impl Dialect for Codex {
     fn decode(&self, event: Happened, payload: &Value) -> Input {
         let mut hook = common(Host::Codex, event, payload);
+        let path = payload["transcript_path"].as_str();
         if event == Happened::Stop {
-            let path = payload["transcript_path"].as_str();
             hook.changed = path.map(|path| transcript::changed(path, &CHANGING));
+        }
+        // When a session starts, its transcript may not be there yet.
+        if event == Happened::Prompt {
+            let version = path.and_then(transcript::codex_version);
+            hook.version.0 = version.and_then(|version| Title::new(&version).ok());
         }
         if event == Happened::Todos {
             let plan = payload["tool_input"]["plan"].as_array();

@@ -114,7 +114,7 @@ impl Inspection<'_> {
         let is_new = |at: Time| now.micros().saturating_sub(at.micros()) <= DOUBLED_US;
         let was_doubled = own.iter().any(|record| record.doubled_at.is_some_and(is_new));
         let twice = (in_project && in_home).then_some(
-            "its hooks are in the project's files and in yours, and fire twice; take one out",
+            "its hooks are in the project's files and in your own, so they fire twice; remove one",
         );
         let twice = twice.or(was_doubled.then_some(
             "each stop arrives twice and counts once: another host or file runs our hooks, too",
@@ -123,7 +123,7 @@ impl Inspection<'_> {
             host: host.name(),
             installed,
             configured,
-            trusted: configured && trust.refuses.is_none(),
+            trusted: configured && trust.refuses.is_none() && trust.warns.is_none(),
             last_fired_at: newest.map(|record| record.at.to_string()),
             doubled: twice.is_some(),
             version: newest.and_then(|record| record.version.clone()),
@@ -146,7 +146,7 @@ impl Inspection<'_> {
         let is_home = self.machine.home.as_deref() == Some(&self.setup.folder);
         let Some(file) = self.machine.hooks_of(host).filter(|_| !is_home) else { return false };
         let text = outside::text(&file, FILE_MAX).unwrap_or_default();
-        text.contains("punch") && text.contains("hook") && text.contains(host.name())
+        install::has_hook(host, &text)
     }
 
     /// What the host's files say about our hooks. `in_project`: they are in the project's files, not

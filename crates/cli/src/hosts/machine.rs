@@ -12,6 +12,8 @@ pub(crate) struct Machine {
     /// `CLAUDE_CONFIG_DIR` and `CODEX_HOME`, if they are set.
     pub(crate) claude: Option<PathBuf>,
     pub(crate) codex: Option<PathBuf>,
+    /// Where programs keep their settings: `XDG_CONFIG_HOME`, else `.config` in the home folder.
+    pub(crate) config: Option<PathBuf>,
     pub(crate) paths: Vec<PathBuf>,
 }
 
@@ -19,8 +21,11 @@ impl Machine {
     pub(crate) fn here() -> Self {
         let var = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
         let folder = |name: &str| var(name).map(PathBuf::from);
+        let home = folder("HOME");
+        let config = folder("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute());
         Self {
-            home: folder("HOME"),
+            config: config.or_else(|| Some(home.as_ref()?.join(".config"))),
+            home,
             claude: folder("CLAUDE_CONFIG_DIR"),
             codex: folder("CODEX_HOME"),
             paths: env::split_paths(&var("PATH").unwrap_or_default()).collect(),
@@ -32,11 +37,11 @@ impl Machine {
         let (set, folder) = match host {
             Host::Claude => (&self.claude, ".claude"),
             Host::Codex => (&self.codex, ".codex"),
-            Host::Opencode => (&None, ".config/opencode"),
+            Host::Opencode => return Some(self.config.as_ref()?.join("opencode")),
             Host::Gemini => (&None, ".gemini"),
             Host::Cursor => (&None, ".cursor"),
             Host::Copilot => (&None, ".copilot"),
-            Host::Goose => (&None, ".config/goose"),
+            Host::Goose => return Some(self.config.as_ref()?.join("goose")),
         };
         set.clone().or_else(|| Some(self.home.as_ref()?.join(folder)))
     }

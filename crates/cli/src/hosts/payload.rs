@@ -46,9 +46,15 @@ pub(super) fn is_true(payload: &Value, fields: &[&str]) -> Option<bool> {
     fields.iter().find_map(|field| payload.get(field)?.as_bool())
 }
 
-/// Is one of these lists not empty?
+/// Is one of these lists not empty? A form that is not known counts as something, because a stop is
+/// allowed if in doubt.
 pub(super) fn any_in(payload: &Value, fields: &[&str]) -> bool {
-    fields.iter().any(|field| payload[*field].as_array().is_some_and(|list| !list.is_empty()))
+    fields.iter().any(|field| match &payload[*field] {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        _ => true,
+    })
 }
 
 pub(super) fn source(payload: &Value) -> Option<Source> {
@@ -59,8 +65,7 @@ pub(super) fn source(payload: &Value) -> Option<Source> {
 const PROMPT_MAX: usize = 120;
 
 /// The beginning of a person's prompt, in one line.
-fn beginning(payload: &Value) -> Maybe<Title> {
-    let prompt = text(payload, &["prompt"]).unwrap_or_default();
+pub(super) fn beginning(prompt: &str) -> Maybe<Title> {
     let words = prompt.chars().take(PROMPT_MAX * 4).collect::<String>();
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_cut = words.chars().count() > PROMPT_MAX || prompt.chars().nth(PROMPT_MAX * 4).is_some();
@@ -86,7 +91,10 @@ pub(super) fn common(host: Host, event: Happened, payload: &Value) -> Input {
     Input {
         external_id: name(payload, &["session_id", "sessionId", "conversation_id"]),
         turn: name(payload, &["prompt_id", "turn_id", "generation_id"]),
-        prompt: if event == Happened::Prompt { beginning(payload) } else { Maybe(None) },
+        prompt: match event {
+            Happened::Prompt => beginning(text(payload, &["prompt"]).unwrap_or_default()),
+            _ => Maybe(None),
+        },
         source: source(payload),
         continued: is_true(payload, &["stop_hook_active", "stopHookActive"]),
         content: digest(last),

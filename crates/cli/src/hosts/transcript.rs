@@ -1,7 +1,8 @@
-//! The end of a transcript: did the model change anything since it was last spoken to?
+//! The end of a transcript: did the model change anything since it was last spoken to? And its
+//! beginning, where Codex names its version.
 //!
-//! A transcript may be long, written late, or hold a line of any length: only its last part is
-//! read, and what cannot be read says nothing.
+//! A transcript may be long, written late, or hold a line of any length: only a part of it is read,
+//! and what cannot be read says nothing.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -11,6 +12,22 @@ use serde_json::Value;
 
 /// How much of the end is read.
 const TAIL: u64 = 256 << 10;
+
+/// How much of the beginning is read.
+const HEAD: u64 = 64 << 10;
+
+/// The version of Codex that wrote a transcript, which its first line names. The line is long and may
+/// not be read to its end, so it is not parsed.
+pub(super) fn codex_version(path: &str) -> Option<String> {
+    let file = outside::open(Path::new(path)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(HEAD).read_to_end(&mut bytes).ok()?;
+    let head = String::from_utf8_lossy(&bytes);
+    let (_, after) = head.lines().next()?.split_once(r#""cli_version":""#)?;
+    let (version, _) = after.split_once('"')?;
+    let is_version = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    (!version.is_empty() && version.chars().all(is_version)).then(|| version.to_owned())
+}
 
 /// Was one of these tools called after the last message of a user?
 pub(super) fn changed(path: &str, tools: &[&str]) -> bool {
@@ -65,6 +82,22 @@ mod tests {
         let codex = r#"{"type":"response_item","payload":{"type":"function_call","name":"shell"}}"#;
         assert!(calls_any(codex, &["shell"]));
         assert!(!calls_any("not json\n{\"half\":", &["shell"]));
+    }
+
+    #[test]
+    fn codex_names_its_version_in_the_first_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rollout.jsonl");
+        let version = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            codex_version(path.to_str().unwrap())
+        };
+        let long = "y".repeat(1 << 20);
+        let meta = r#"{"type":"session_meta","payload":{"cli_version":"0.166.0","x":""#;
+        assert_eq!(version(&format!("{meta}{long}\"}}}}\n")).as_deref(), Some("0.166.0"));
+        assert_eq!(version(&format!("{{}}\n{meta}\"}}}}\n")), None);
+        assert_eq!(version(r#"{"cli_version":"a b"}"#), None);
+        assert_eq!(codex_version("/nowhere/at/all"), None);
     }
 
     /// Only the end of a line of 10 MB is read, and it is no JSON any more.

@@ -35,7 +35,7 @@ pub(super) fn claude_settings(folder: &Path, user: Option<&Path>) -> Vec<(PathBu
 /// A setting that switches all hooks of Claude Code off.
 pub(super) fn claude_is_off(settings: &[(PathBuf, Value)]) -> Option<String> {
     let off = settings.iter().find(|(_, file)| file["disableAllHooks"] == true);
-    off.map(|(path, _)| format!("`disableAllHooks` is set in {}; take it out", path.display()))
+    off.map(|(path, _)| format!("`disableAllHooks` is set in {}; remove it", path.display()))
 }
 
 /// Does Claude Code trust the folder? `state` is its own file.
@@ -72,7 +72,7 @@ pub(super) fn codex(
 ) -> Option<String> {
     let config = config.parse::<DocumentMut>().unwrap_or_default();
     if config.get("features").and_then(|features| features.get("hooks")?.as_bool()) == Some(false) {
-        return Some("hooks are switched off in Codex's `[features]`; take that out".to_owned());
+        return Some("hooks are switched off in Codex's `[features]`; remove it".to_owned());
     }
     let trusts = |folder: &Path| {
         let level = config.get("projects").and_then(|projects| {
@@ -81,8 +81,8 @@ pub(super) fn codex(
         level == Some("trusted")
     };
     if project.is_some_and(|project| !trusts(project)) {
-        let advice = "Codex does not trust this project, and skips its hooks without a word; start \
-                      codex here and trust the folder";
+        let advice = "Codex does not trust this project, and skips its hooks silently; start codex \
+                      here and trust the folder";
         return Some(advice.to_owned());
     }
     let unreviewed = || {
@@ -103,8 +103,8 @@ pub(super) fn codex(
     let Some(trusted) = state.get("trusted_hash").and_then(Item::as_str) else {
         return unreviewed();
     };
-    let changed = "the stop hook has changed since it was reviewed, and Codex skips it without a \
-                   word; type /hooks in codex and trust it again";
+    let changed = "the stop hook has changed since it was reviewed, and Codex skips it silently; \
+                   type /hooks in codex and trust it again";
     hash.filter(|hash| hash != trusted).map(|_| changed.to_owned())
 }
 

@@ -289,7 +289,7 @@ fn outputs(command: &Command) -> String {
 /// Runs a command with a time limit. A client that hangs is killed, and its output so far is shown.
 fn limited(command: &Command) -> std::process::Output {
     let mut bounded = Command::new("timeout");
-    bounded.args(["--kill-after=5", "180"]).arg(command.get_program()).args(command.get_args());
+    bounded.args(["--kill-after=5", "300"]).arg(command.get_program()).args(command.get_args());
     bounded.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     bounded.current_dir(command.get_current_dir().unwrap());
     bounded.stdin(Stdio::null()).output().unwrap()

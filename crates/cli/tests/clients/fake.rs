@@ -14,6 +14,8 @@ pub(crate) enum Reply {
     Say(String),
     /// Calls the tool whose name ends with this text.
     Call(&'static str, Value),
+    /// The service fails with this HTTP status.
+    Fail(u16),
 }
 
 type Choose = dyn Fn(usize, &Value) -> Reply + Send + Sync;
@@ -68,12 +70,20 @@ fn answer(stream: TcpStream, kept: &Mutex<Vec<Value>>, choose: &Choose) -> std::
     let path = path.split('?').next().unwrap_or_default();
     let counts = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
     let reply = if counts && !path.ends_with("count_tokens") {
-        let mut kept = kept.lock().unwrap();
-        kept.push(body.clone());
-        choose(kept.len(), &body)
+        let count = {
+            let mut kept = kept.lock().unwrap();
+            kept.push(body.clone());
+            kept.len()
+        };
+        choose(count, &body)
     } else {
         Reply::Say("Title".to_owned())
     };
+    let mut stream = stream;
+    if let Reply::Fail(status) = reply {
+        let text = json!({ "error": { "type": "error", "message": "as the test wants" } });
+        return send(&mut stream, status, "application/json", &text.to_string());
+    }
     let (kind, text) = match path {
         path if path.ends_with("count_tokens") => {
             ("application/json", "{\"input_tokens\":9}".into())
@@ -83,10 +93,14 @@ fn answer(stream: TcpStream, kept: &Mutex<Vec<Value>>, choose: &Choose) -> std::
         path if path.ends_with("/chat/completions") => ("text/event-stream", chat(&body, &reply)),
         _ => ("application/json", "{}".to_owned()),
     };
-    let mut stream = stream;
+    send(&mut stream, 200, kind, &text)
+}
+
+fn send(stream: &mut TcpStream, status: u16, kind: &str, text: &str) -> std::io::Result<()> {
     write!(
         stream,
-        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+        "HTTP/1.1 {status} -\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{text}",
         text.len()
     )
 }
@@ -122,6 +136,7 @@ fn messages(body: &Value, reply: &Reply) -> String {
             json!({ "type": "input_json_delta", "partial_json": input.to_string() }),
             "tool_use",
         ),
+        Reply::Fail(_) => unreachable!("answered before"),
     };
     let usage = json!({ "input_tokens": 9, "output_tokens": 2 });
     let message = json!({ "id": id(), "type": "message", "role": "assistant", "content": [],
@@ -150,6 +165,7 @@ fn responses(body: &Value, reply: &Reply) -> String {
             }
             call
         }
+        Reply::Fail(_) => unreachable!("answered before"),
     };
     let usage = json!({ "input_tokens": 9, "input_tokens_details": { "cached_tokens": 0 },
         "output_tokens": 2, "output_tokens_details": { "reasoning_tokens": 0 },
@@ -180,6 +196,7 @@ fn chat(body: &Value, reply: &Reply) -> String {
             let call = json!({ "index": 0, "id": id(), "type": "function", "function": function });
             (json!({ "role": "assistant", "tool_calls": [call] }), "tool_calls")
         }
+        Reply::Fail(_) => unreachable!("answered before"),
     };
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });

@@ -14,7 +14,7 @@ use crate::desk::{Desk, installed};
 use crate::fake::Fake;
 
 /// How long the whole session may take.
-const MOST: Duration = Duration::from_secs(180);
+const MOST: Duration = Duration::from_secs(300);
 
 /// A process that ends with the test.
 struct Server {
@@ -29,38 +29,64 @@ impl Drop for Server {
     }
 }
 
+/// A session in a server of opencode.
+pub(crate) struct Served {
+    server: Server,
+    address: String,
+    session: String,
+}
+
+impl Served {
+    /// Starts a server, and a session with this prompt.
+    pub(crate) fn new(desk: &Desk, fake: &Fake, prompt: &str) -> Self {
+        desk.configure_opencode(fake);
+        let mut command = desk.command(&installed("node_modules/.bin/opencode"));
+        command.args(["serve", "--port", "0"]).env("OPENCODE_DISABLE_MODELS_FETCH", "1");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let said = Arc::new(Mutex::new(String::new()));
+        let server = Server { child, said: Arc::clone(&said) };
+        let address = { &mut lines }
+            .find_map(|line| Some(line.split_once("listening on http://")?.1.trim().to_owned()))
+            .unwrap();
+        thread::spawn(move || {
+            for line in lines {
+                said.lock().unwrap().push_str(&format!("{line}\n"));
+            }
+        });
+        let session = post(&address, "/session", &json!({}));
+        let session: Value = serde_json::from_str(&session).unwrap();
+        let session = session["id"].as_str().unwrap().to_owned();
+        let served = Self { server, address, session };
+        served.post("prompt_async", &json!({ "parts": [{ "type": "text", "text": prompt }] }));
+        served
+    }
+
+    /// Asks for this of the session.
+    pub(crate) fn post(&self, what: &str, body: &Value) {
+        post(&self.address, &format!("/session/{}/{what}", self.session), body);
+    }
+
+    /// Waits until this is so. It happens in other processes, which tell nobody.
+    pub(crate) fn wait(&self, is_so: impl Fn() -> bool) {
+        let begun = Instant::now();
+        while !is_so() {
+            assert!(begun.elapsed() < MOST, "it did not happen: {}", self.said());
+            thread::park_timeout(Duration::from_millis(200));
+        }
+    }
+
+    pub(crate) fn said(&self) -> String {
+        self.server.said.lock().unwrap().clone()
+    }
+}
+
 /// Prompts a new session once, and waits until its run has ended.
 pub(crate) fn drive(desk: &Desk, fake: &Fake, prompt: &str) -> String {
-    desk.configure_opencode(fake);
-    let mut command = desk.command(&installed("node_modules/.bin/opencode"));
-    command.args(["serve", "--port", "0"]).env("OPENCODE_DISABLE_MODELS_FETCH", "1");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let said = Arc::new(Mutex::new(String::new()));
-    let server = Server { child, said: Arc::clone(&said) };
-    let address = { &mut lines }
-        .find_map(|line| Some(line.split_once("listening on http://")?.1.trim().to_owned()))
-        .unwrap();
-    thread::spawn(move || {
-        for line in lines {
-            said.lock().unwrap().push_str(&format!("{line}\n"));
-        }
-    });
-    let session = post(&address, "/session", &json!({}));
-    let session: Value = serde_json::from_str(&session).unwrap();
-    let path = format!("/session/{}/prompt_async", session["id"].as_str().unwrap());
-    post(&address, &path, &json!({ "parts": [{ "type": "text", "text": prompt }] }));
-    let begun = Instant::now();
-    while begun.elapsed() < MOST {
-        let runs = desk.punch(&["runs", "--json"]);
-        if runs["runs"][0]["stopReason"].is_string() {
-            return server.said.lock().unwrap().clone();
-        }
-        // The run ends in another process, which tells nobody.
-        thread::park_timeout(Duration::from_millis(200));
-    }
-    panic!("the run did not end: {}", server.said.lock().unwrap());
+    let served = Served::new(desk, fake, prompt);
+    served.wait(|| desk.punch(&["runs", "--json"])["runs"][0]["stopReason"].is_string());
+    served.said()
 }
 
 /// The body of the answer to a request.

@@ -10,7 +10,7 @@ use punchlist_core::host::{
     Course, Delivery, Happened, Host, Last, Source, Stop, Stopped, Why, binds_again, retry_after_s,
 };
 use punchlist_core::run::{RecordHosted, Settings, WakeRun};
-use punchlist_core::session::{AdoptSession, ReopenSession, SessionState};
+use punchlist_core::session::{AdoptSession, ReopenSession, SessionState, TitleSession, untitled};
 use punchlist_core::text::Title;
 use punchlist_core::{ProjectId, Refusal, Run, Session, SessionId};
 use punchlist_store::rows::hosts::HostRecord;
@@ -108,6 +108,7 @@ impl Call<'_, '_> {
             Happened::Prompt => {
                 let run = self.open_turn(hook, session)?;
                 self.keep_prompt(hook, &run)?;
+                self.title_session(hook, session)?;
                 let text = self.news(session, record.told_at)?;
                 record.told_at = Some(now);
                 let run =
@@ -168,9 +169,9 @@ impl Call<'_, '_> {
         }
         let internal =
             |fault: punchlist_core::text::TextFault| Error::Internal { detail: fault.to_string() };
-        let title = Title::new(&format!("{} session", hook.host.label())).map_err(internal)?;
         let host = Some(Title::new(hook.host.name()).map_err(internal)?);
         let directory = self.envelope.context.directory.clone();
+        let title = Title::new(&untitled(hook.host, directory.as_deref())).map_err(internal)?;
         let new = NewSession { title, host, external_id: Some(external_id), directory };
         Ok(Some((self.start_session(new)?, false)))
     }
@@ -341,6 +342,18 @@ impl Call<'_, '_> {
         let (author, part) = (self.envelope.actor.principal.clone(), Some((run.id, None)));
         let text = prompt.into_string();
         self.post_as(author, run.project_id, run.conversation_id, said, text, part)?;
+        Ok(())
+    }
+
+    /// Names the session after its first prompt, so that a person recognises it.
+    fn title_session(&mut self, hook: &Input, session: &Session) -> Result<(), Error> {
+        let Some(prompt) = hook.prompt.0.clone() else { return Ok(()) };
+        let title = TitleSession { prompt: prompt.into_string() };
+        let project = session.project_id;
+        let decision = self.decided(&title, session, (project, &session.id))?;
+        if !decision.events.is_empty() {
+            self.record_session(project, Some(session.clone()), &decision)?;
+        }
         Ok(())
     }
 

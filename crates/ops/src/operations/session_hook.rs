@@ -11,7 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, count, up_to};
+use crate::input::{Maybe, range, up_to, up_to_or_none};
 use crate::operations::todo_write::{WrittenPriority, WrittenStatus};
 
 /// Report a hook of an agent host, and learn what the host is to do. `punch hook` calls it.
@@ -62,14 +62,14 @@ pub struct Input {
     #[serde(default)]
     pub version: Maybe<Title>,
     /// The processes the hook was fired from, the nearest first.
-    #[serde(default, deserialize_with = "count::<0, 32, _, _>")]
+    #[serde(default, deserialize_with = "up_to_or_none::<32, _, _>")]
     #[schemars(with = "Option<Vec<Title>>", length(max = 32))]
     pub processes: Vec<Title>,
-    /// Ask the session to go on while its list is open; absent: what is configured, else yes.
+    /// Ask the session to continue while its list is open; absent: what is configured, else yes.
     #[serde(default)]
     pub auto_complete_todos: Option<bool>,
     /// How often, from 0; never more often than the host allows.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "range::<0, { i64::MAX }, _>")]
     #[schemars(range(min = 0))]
     pub max_todo_continuations: Option<i64>,
     /// The host's own list, whole; absent: it is not known, and nothing changes.

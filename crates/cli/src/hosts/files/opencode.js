@@ -42,13 +42,15 @@ function failure(error) {
 export const Punchlist = async ({ client, directory }) => {
   const sessions = new Map()
   // A session and its parent; a session with a parent is a subagent's.
-  const known = async (id, parent) => {
+  const known = async (id, info) => {
     if (!sessions.has(id)) {
-      const found = parent ?? client.session.get({ path: { id } }).then((got) => got.data?.parentID, () => undefined)
-      sessions.set(id, { parent: found, text: undefined, changed: false, own: 0, busy: false })
+      const found = info ?? client.session.get({ path: { id } }).then((got) => got.data, () => undefined)
+      sessions.set(id, { found, text: undefined, changed: false, own: 0, busy: false })
     }
     const session = sessions.get(id)
-    session.parent = await session.parent
+    const found = await session.found
+    session.parent = found?.parentID
+    session.version = found?.version
     return session
   }
   const rootOf = async (id) => {
@@ -72,9 +74,13 @@ export const Punchlist = async ({ client, directory }) => {
     session.busy = true
     try {
       const last = await lastOf(id)
-      const interrupted = last.error?.name === "MessageAbortedError"
-      if (last.error && !interrupted) {
-        const payload = { sessionId: id, turn_id: last.turn, error: failure(last.error) }
+      const error = session.error ?? last.error
+      const interrupted = error?.name === "MessageAbortedError"
+      if (error && !interrupted) {
+        // A failed session becomes idle twice.
+        if (session.failed) return
+        session.failed = true
+        const payload = { sessionId: id, turn_id: last.turn, error: failure(error) }
         await ask("stop-failure", payload, directory)
         return
       }
@@ -101,7 +107,7 @@ export const Punchlist = async ({ client, directory }) => {
     const session = await known(id)
     const answer = session.parent
       ? await ask("subagent-start", { sessionId: await rootOf(id), agent_id: id }, directory)
-      : await ask("session-start", { sessionId: id, source }, directory)
+      : await ask("session-start", { sessionId: id, source, version: session.version }, directory)
     session.text = answer.text ?? ""
   }
   const started = async (id) => {
@@ -115,8 +121,10 @@ export const Punchlist = async ({ client, directory }) => {
       const info = event.properties?.info
       const id = event.properties?.sessionID ?? info?.id
       if (!id) return
+      // The message gets its error only after the session is idle.
+      if (event.type === "session.error" && sessions.has(id)) sessions.get(id).error = event.properties.error
       if (event.type === "session.created") {
-        await known(id, info?.parentID)
+        await known(id, info)
         await started(id)
       }
       if (event.type === "session.status" && event.properties.status?.type === "idle") await stopped(id)
@@ -132,6 +140,8 @@ export const Punchlist = async ({ client, directory }) => {
     "chat.message": async (input, output) => {
       const session = await started(input.sessionID)
       if (session.parent) return
+      session.error = undefined
+      session.failed = false
       if (session.own > 0) {
         session.own -= 1
         return

@@ -102,8 +102,8 @@ fn settings(setup: &Setup) -> Vec<Target> {
     vec![
         Target::new(setup.at(".claude/settings.json"), edits.collect()),
         Target::new(setup.at(".mcp.json"), vec![entry]),
-        setup.whole(SKILL_FILE, SKILL),
-        setup.whole(".claude/commands/punch-bind.md", BIND),
+        setup.whole(SKILL_FILE, &setup.told(SKILL)),
+        setup.whole(".claude/commands/punch-bind.md", &setup.told(BIND)),
     ]
 }
 
@@ -123,7 +123,7 @@ fn plugin(setup: &Setup) -> Vec<Target> {
         json(MANIFEST, manifest),
         json(&format!("{PLUGIN}/hooks/hooks.json"), json!({ "hooks": hooks })),
         json(&format!("{PLUGIN}/.mcp.json"), servers),
-        setup.whole(SKILL_FILE, SKILL),
-        setup.whole(&format!("{PLUGIN}/commands/bind.md"), BIND),
+        setup.whole(SKILL_FILE, &setup.told(SKILL)),
+        setup.whole(&format!("{PLUGIN}/commands/bind.md"), &setup.told(BIND)),
     ]
 }

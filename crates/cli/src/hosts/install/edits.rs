@@ -19,7 +19,7 @@ const END: &str = "<!-- punchlist:end -->";
 pub(super) enum Edit {
     /// A property of a JSON file, at a path; it belongs only to us.
     Property { path: Vec<&'static str>, value: Value },
-    /// An element of an array of a JSON file, recognised by these words.
+    /// An element of an array of a JSON file, recognised by these words of its command.
     Element { path: Vec<&'static str>, value: Value, words: [&'static str; 2] },
     /// A property that others may have set already, and that stays when our edits are removed.
     Default { path: Vec<&'static str>, value: Value },
@@ -134,23 +134,34 @@ impl Target {
     }
 }
 
+/// The characters of a line break.
+const BREAK: [char; 2] = ['\r', '\n'];
+
+/// The line break that a file has: that of its first line.
+pub(super) fn line_break(text: &str) -> &'static str {
+    let is_crlf = text.find('\n').is_some_and(|at| text[..at].ends_with('\r'));
+    if is_crlf { "\r\n" } else { "\n" }
+}
+
 fn with_block(text: &str, block: &str) -> String {
-    let ours = format!("{BEGIN}\n{}\n{END}", block.trim_end());
+    let end = line_break(text);
+    let ours = format!("{BEGIN}\n{}\n{END}", block.trim_end()).replace('\n', end);
     match place(text) {
         Some((from, to)) => format!("{}{ours}{}", &text[..from], &text[to..]),
-        None if text.trim().is_empty() => format!("{ours}\n"),
-        None => format!("{}\n\n{ours}\n", text.trim_end_matches('\n')),
+        None if text.trim().is_empty() => format!("{ours}{end}"),
+        None => format!("{}{end}{end}{ours}{end}", text.trim_end_matches(BREAK)),
     }
 }
 
 fn without_block(text: &str) -> String {
     let Some((from, to)) = place(text) else { return text.to_owned() };
+    let end = line_break(text);
     let (before, after) =
-        (text[..from].trim_end_matches('\n'), text[to..].trim_start_matches('\n'));
+        (text[..from].trim_end_matches(BREAK), text[to..].trim_start_matches(BREAK));
     match (before.is_empty(), after.is_empty()) {
         (true, _) => after.to_owned(),
-        (false, true) => format!("{before}\n"),
-        (false, false) => format!("{before}\n\n{after}"),
+        (false, true) => format!("{before}{end}"),
+        (false, false) => format!("{before}{end}{end}{after}"),
     }
 }
 
@@ -166,7 +177,10 @@ mod tests {
 
     #[test]
     fn a_block_is_added_once_and_removed_again() {
-        for text in ["", "# Rules\n\nBe kind.\n"] {
+        for text in ["", "# Rules\n\nBe kind.\n", "# Rules\r\n\r\nBe kind.\r\n"] {
+            let with = with_block(text, "ours\nand more");
+            let has_bare = with.replace("\r\n", "").contains('\n');
+            assert_eq!(has_bare, !text.contains('\r'), "the file's own line breaks: {with:?}");
             let with = with_block(text, "ours");
             assert_eq!(with_block(&with, "ours"), with);
             assert_eq!(with_block(&with, "new").matches("new").count(), 1);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::claude::{self, Style};
 use super::edits::{Edit, Target};
+use super::json;
 
 /// The text of the AGENTS.md block.
 const AGENTS: &str = include_str!("../files/agents.md");
@@ -15,9 +16,11 @@ const AGENTS: &str = include_str!("../files/agents.md");
 const PLUGIN: &str = include_str!("../files/opencode.js");
 const PLUGIN_LINE: &str = "const PUNCH = [\"punch\"]";
 
-/// The command that binds a session: with an argument, as TOML, and for hosts that pass none.
+/// The command that binds a session: with an argument, for Gemini CLI, and for hosts that pass none.
 pub(super) const BIND: &str = include_str!("../files/bind.md");
-const BIND_TOML: &str = include_str!("../files/bind.toml");
+const BIND_ABOUT: &str = "Bind this session to a punchlist issue";
+const BIND_ARGS: &str = "Run `punch session bind {{args}}` in the shell, then view the checklist with \
+                         the tool `todo`.";
 const BIND_PLAIN: &str = include_str!("../files/bind-plain.md");
 
 /// Seconds a hook may take; ours answers within four.
@@ -53,6 +56,12 @@ impl Setup {
     /// A file that is wholly ours.
     pub(super) fn whole(&self, path: &str, text: &str) -> Target {
         Target::new(self.at(path), vec![Edit::Whole(text.to_owned())])
+    }
+
+    /// A text for the model, with the command that finds this program and its store from the shell of
+    /// the host.
+    pub(super) fn told(&self, text: &str) -> String {
+        text.replace("`punch session", &format!("`{} session", self.line(&[])))
     }
 
     pub(super) fn words(&self, words: &[&str]) -> Vec<String> {
@@ -94,6 +103,16 @@ pub(crate) fn is_set_up(host: Host, setup: &Setup) -> bool {
     let targets = plan(host, setup).into_iter().chain(replaced(host, setup));
     let mut own = targets.filter(|target| !target.is_shared());
     own.any(|target| target.remove().is_ok_and(|change| change.is_needed()))
+}
+
+/// Are our hooks in this file of a host?
+pub(crate) fn has_hook(host: Host, text: &str) -> bool {
+    match host {
+        Host::Opencode => text.contains("export const Punchlist"),
+        // Its commands have other names.
+        Host::Copilot => text.contains("hook copilot "),
+        _ => json::has_hook(text, ours(host)),
+    }
 }
 
 /// The words that identify our own hooks.
@@ -150,7 +169,7 @@ fn opencode(setup: &Setup) -> Vec<Target> {
     vec![
         Target::new(config, vec![Edit::Property { path: vec!["mcp", "punchlist"], value: server }]),
         Target::new(setup.at(".opencode/plugins/punchlist.js"), vec![Edit::Whole(plugin)]),
-        setup.whole(".opencode/commands/punch-bind.md", BIND),
+        setup.whole(".opencode/commands/punch-bind.md", &setup.told(BIND)),
     ]
 }
 
@@ -174,9 +193,12 @@ fn gemini(setup: &Setup) -> Vec<Target> {
         .collect();
     let server = json!({ "command": setup.program, "args": setup.words(&["mcp"]) });
     edits.push(Edit::Property { path: vec!["mcpServers", "punchlist"], value: server });
+    // The texts are strings of TOML.
+    let lines = [BIND_ABOUT, &setup.told(BIND_ARGS)].map(toml_edit::Value::from);
+    let bind = format!("description = {}\nprompt = {}\n", lines[0], lines[1]);
     vec![
         Target::new(setup.at(".gemini/settings.json"), edits),
-        setup.whole(".gemini/commands/punch-bind.toml", BIND_TOML),
+        setup.whole(".gemini/commands/punch-bind.toml", &bind),
     ]
 }
 
@@ -200,7 +222,7 @@ fn cursor(setup: &Setup) -> Vec<Target> {
             setup.at(".cursor/mcp.json"),
             vec![Edit::Property { path: vec!["mcpServers", "punchlist"], value: server }],
         ),
-        setup.whole(".cursor/commands/punch-bind.md", BIND_PLAIN),
+        setup.whole(".cursor/commands/punch-bind.md", &setup.told(BIND_PLAIN)),
     ]
 }
 
@@ -232,7 +254,7 @@ fn copilot(setup: &Setup) -> Vec<Target> {
             setup.at(".vscode/mcp.json"),
             vec![Edit::Property { path: vec!["servers", "punchlist"], value: server }],
         ),
-        setup.whole(".github/prompts/punch-bind.prompt.md", BIND_PLAIN),
+        setup.whole(".github/prompts/punch-bind.prompt.md", &setup.told(BIND_PLAIN)),
     ]
 }
 
@@ -268,7 +290,7 @@ pub(crate) const fn next_steps(host: Host, setup: &Setup) -> [&'static str; 3] {
         Host::Codex => [
             "start codex in this folder, trust the project, and approve the hooks with /hooks",
             "say: run `punch session bind 1`",
-            "run `punch doctor`: Codex skips hooks it does not trust without a word",
+            "run `punch doctor`: Codex silently skips hooks that it does not trust",
         ],
         Host::Opencode => [
             "start opencode in this folder; it loads the plugin by itself",
@@ -286,7 +308,7 @@ pub(crate) const fn next_steps(host: Host, setup: &Setup) -> [&'static str; 3] {
             "run `punch doctor`: cloud agents do not run stop hooks",
         ],
         Host::Copilot => [
-            "start copilot here and trust the folder, or open it in VS Code, which reads the same",
+            "start copilot here and trust the folder, or open VS Code, which reads the same files",
             "say: run `punch session bind 1` (in VS Code, type /punch-bind 1)",
             "run `punch doctor` to see that its hooks fire",
         ],

@@ -37,7 +37,8 @@ pub(super) fn unset(text: &str, path: &[&str]) -> Result<String, String> {
     Ok(finished(&root))
 }
 
-/// Puts an element into the array at a path, once: an element with these words is replaced.
+/// Puts an element into the array at a path, once: a hook that runs these words is replaced, and
+/// the hooks of others beside it stay.
 pub(super) fn put(
     text: &str,
     path: &[&str],
@@ -48,21 +49,26 @@ pub(super) fn put(
     let parent = object_at(&root, above(path))?;
     let name = last(path);
     let Some(array) = parent.array_value_or_create(name) else {
-        return Err(format!("`{}` is no array", path.join(".")));
+        return Err(format!("`{}` is not an array", path.join(".")));
     };
-    match ours(&array, words).first() {
-        Some(known) if plain(known).as_ref() == Some(value) => return Ok(text.to_owned()),
-        Some(known) => {
-            let at = known.element_index().unwrap_or_default();
-            known.clone().remove();
-            array.insert(at, input(value));
-        }
-        None => drop(array.append(input(value))),
+    let Some(known) = ours(&array, words).into_iter().next() else {
+        array.append(input(value));
+        return Ok(finished(&root));
+    };
+    let (array, value) = match known.group {
+        Some(group) => (group, &value[HOOKS][0]),
+        None => (array, value),
+    };
+    if plain(&known.node).as_ref() == Some(value) {
+        return Ok(text.to_owned());
     }
+    let at = known.node.element_index().unwrap_or_default();
+    known.node.remove();
+    array.insert(at, input(value));
     Ok(finished(&root))
 }
 
-/// Removes the elements with these words from the array at a path.
+/// Removes the hooks that run these words from the array at a path.
 pub(super) fn take(text: &str, path: &[&str], words: [&str; 2]) -> Result<String, String> {
     let root = parse(text)?;
     let array = known_at(&root, above(path)).and_then(|parent| parent.array_value(last(path)));
@@ -71,7 +77,7 @@ pub(super) fn take(text: &str, path: &[&str], words: [&str; 2]) -> Result<String
     if found.is_empty() {
         return Ok(text.to_owned());
     }
-    found.into_iter().for_each(CstNode::remove);
+    found.into_iter().for_each(|known| known.node.remove());
     if array.elements().is_empty()
         && let Some(parent) = known_at(&root, above(path))
         && let Some(property) = parent.get(last(path))
@@ -93,12 +99,12 @@ fn parse(text: &str) -> Result<CstRootNode, String> {
 /// The object at a path, created if missing.
 fn object_at(root: &CstRootNode, path: &[&str]) -> Result<CstObject, String> {
     let Some(mut object) = root.object_value_or_create() else {
-        return Err("the file holds no object".to_owned());
+        return Err("the file does not contain a JSON object".to_owned());
     };
     for name in path {
         object.ensure_multiline();
         let Some(below) = object.object_value_or_create(name) else {
-            return Err(format!("`{name}` is no object"));
+            return Err(format!("`{name}` is not an object"));
         };
         object = below;
     }
@@ -122,12 +128,55 @@ fn prune(root: &CstRootNode, path: &[&str]) {
     }
 }
 
-fn ours(array: &CstArray, words: [&str; 2]) -> Vec<CstNode> {
-    let is_ours = |node: &CstNode| {
-        let text = node.to_string();
-        words.iter().all(|word| text.contains(word))
-    };
-    array.elements().into_iter().filter(is_ours).collect()
+/// The hooks of a group.
+const HOOKS: &str = "hooks";
+
+/// A hook of ours.
+struct Ours {
+    /// The hook, or the group that has no other hook.
+    node: CstNode,
+    /// The hooks of its group, if others are among them.
+    group: Option<CstArray>,
+}
+
+/// The elements of an array that run these words: hooks, or groups of hooks.
+fn ours(array: &CstArray, words: [&str; 2]) -> Vec<Ours> {
+    let runs = |node: &CstNode| plain(node).is_some_and(|value| runs(&value, words));
+    let mut found = Vec::new();
+    for node in array.elements() {
+        let group = node.as_object().and_then(|group| group.array_value(HOOKS));
+        let hooks = group.as_ref().map(CstArray::elements).unwrap_or_default();
+        if runs(&node) || (!hooks.is_empty() && hooks.iter().all(runs)) {
+            found.push(Ours { node, group: None });
+        } else {
+            let own = hooks.into_iter().filter(runs);
+            found.extend(own.map(|node| Ours { node, group: group.clone() }));
+        }
+    }
+    found
+}
+
+/// Does this hook run these words, one after the other?
+fn runs(hook: &Value, words: [&str; 2]) -> bool {
+    let has = |all: &[&str]| all.windows(words.len()).any(|some| some == words);
+    let line = |name: &str| hook[name].as_str().unwrap_or_default().split_whitespace();
+    let args = hook["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    has(&line("command").collect::<Vec<_>>()) || has(&args.collect::<Vec<_>>())
+}
+
+/// Is there a hook in this text that runs these words?
+pub(super) fn has_hook(text: &str, words: [&str; 2]) -> bool {
+    fn is_in(value: &Value, words: [&str; 2]) -> bool {
+        match value {
+            Value::Object(fields) => {
+                runs(value, words) || fields.values().any(|field| is_in(field, words))
+            }
+            Value::Array(items) => items.iter().any(|item| is_in(item, words)),
+            _ => false,
+        }
+    }
+    let parsed = jsonc_parser::parse_to_serde_value::<Value>(text, &ParseOptions::default());
+    parsed.is_ok_and(|value| is_in(&value, words))
 }
 
 fn above<'a>(path: &'a [&'a str]) -> &'a [&'a str] {
@@ -173,7 +222,7 @@ mod tests {
     #[test]
     fn comments_and_order_stay_and_a_second_time_changes_nothing() {
         let element = json!({ "command": "punch", "args": ["hook", "claude"] });
-        let words = ["punch", "claude"];
+        let words = ["hook", "claude"];
         let with = put(OWN, &["hooks", "Stop"], &element, words).unwrap();
         assert!(with.starts_with("{\n  // mine\n  \"b\": 1, // one\n"), "{with}");
         assert!(with.contains("\"other\"") && with.contains("\"punch\""), "{with}");
@@ -181,6 +230,32 @@ mod tests {
         let taken = take(&with, &["hooks", "Stop"], words).unwrap();
         assert_eq!(plain_text(&taken), plain_text(OWN));
         assert!(taken.contains("// mine") && taken.contains("// one"), "{taken}");
+    }
+
+    /// The hooks of others stay, although their folders have the names of the hosts, and also if a
+    /// person has moved ours into their group.
+    #[test]
+    fn hooks_of_others_are_not_taken_for_ours() {
+        const WORDS: [&str; 2] = ["hook", "claude"];
+        let path = ["hooks", "Stop"];
+        let theirs = json!({ "type": "command", "command": "\"$D\"/.claude/hooks/lint.sh" });
+        let ours = |event: &str| json!({ "command": "punch", "args": ["hook", "claude", event] });
+        let group = |hooks: &[Value]| json!({ "hooks": hooks });
+        let own = json!({ "hooks": { "Stop": [group(std::slice::from_ref(&theirs))] } });
+        let with = put(&own.to_string(), &path, &group(&[ours("stop")]), WORDS).unwrap();
+        let stop = |text: &str| plain_text(text)["hooks"]["Stop"].clone();
+        assert_eq!(
+            stop(&with),
+            json!([group(std::slice::from_ref(&theirs)), group(&[ours("stop")])])
+        );
+        assert_eq!(plain_text(&take(&with, &path, WORDS).unwrap()), own);
+        let mixed = json!({ "hooks": { "Stop": [group(&[theirs.clone(), ours("old")])] } });
+        let new = put(&mixed.to_string(), &path, &group(&[ours("stop")]), WORDS).unwrap();
+        assert_eq!(stop(&new), json!([group(&[theirs, ours("stop")])]));
+        assert_eq!(put(&new, &path, &group(&[ours("stop")]), WORDS).unwrap(), new);
+        assert_eq!(plain_text(&take(&new, &path, WORDS).unwrap()), own);
+        assert!(has_hook(&new, WORDS) && !has_hook(&own.to_string(), WORDS));
+        assert!(has_hook(r#"{"hooks":[{"command":"punch --db x hook claude stop"}]}"#, WORDS));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! changed the file since, only our edits are removed, and their changes stay.
 
 use std::fs;
-use std::io::{Result, Write};
+use std::io::{Error, Result, Write};
 use std::path::{Path, PathBuf};
 
 use punchlist_store::outside;
@@ -67,8 +67,12 @@ impl Ledger {
         };
         let (path, after) = (change.path.clone(), change.after.clone());
         let entry = serde_json::to_vec_pretty(&Entry { path, before, after })?;
-        fs::create_dir_all(&self.folder)?;
-        write(&self.entry_of(&change.path), &entry)?;
+        let backup = self.entry_of(&change.path);
+        let kept = fs::create_dir_all(&self.folder).and_then(|()| write(&backup, &entry));
+        kept.map_err(|error| {
+            let message = format!("its backup {} cannot be written: {error}", backup.display());
+            Error::new(error.kind(), message)
+        })?;
         apply(change)
     }
 }

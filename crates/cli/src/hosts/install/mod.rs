@@ -12,5 +12,5 @@ mod toml;
 
 pub(crate) use claude::Style;
 pub(crate) use edits::{Change, Fault};
-pub(crate) use hosts::{Setup, is_set_up, next_steps, plan, replaced};
+pub(crate) use hosts::{Setup, has_hook, is_set_up, next_steps, plan, replaced};
 pub(crate) use ledger::{Ledger, apply};

@@ -3,6 +3,8 @@
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
+use super::edits::line_break;
+
 /// Sets a table of two names.
 pub(super) fn set(text: &str, path: [&str; 2], content: &Value) -> Result<String, String> {
     let mut document = parse(text)?;
@@ -10,7 +12,7 @@ pub(super) fn set(text: &str, path: [&str; 2], content: &Value) -> Result<String
     let made = document.get(outer).is_none();
     let parent = document.entry(outer).or_insert_with(|| Item::Table(Table::new()));
     let Some(parent) = parent.as_table_like_mut() else {
-        return Err(format!("`{outer}` is no table"));
+        return Err(format!("`{outer}` is not a table"));
     };
     let table = table(content);
     if parent.get(inner).is_some_and(|known| same(known, &table)) {
@@ -20,7 +22,7 @@ pub(super) fn set(text: &str, path: [&str; 2], content: &Value) -> Result<String
     if made && let Some(parent) = document.get_mut(outer).and_then(Item::as_table_mut) {
         parent.set_implicit(true);
     }
-    Ok(document.to_string())
+    Ok(finished(&document, text))
 }
 
 /// Removes it, and the outer table if that is empty then.
@@ -36,7 +38,16 @@ pub(super) fn unset(text: &str, path: [&str; 2]) -> Result<String, String> {
     if parent.is_empty() {
         document.remove(outer);
     }
-    Ok(document.to_string())
+    Ok(finished(&document, text))
+}
+
+/// The edited file with its own line breaks: the editor writes `\n`.
+fn finished(document: &DocumentMut, text: &str) -> String {
+    let edited = document.to_string();
+    match line_break(text) {
+        "\n" => edited,
+        end => edited.replace("\r\n", "\n").replace('\n', end),
+    }
 }
 
 fn parse(text: &str) -> Result<DocumentMut, String> {
@@ -89,6 +100,16 @@ mod tests {
         assert!(alone.starts_with("[mcp_servers.punchlist]\n"), "{alone}");
         assert_eq!(unset(&alone, path).unwrap(), "");
         assert_eq!(unset(OWN, path).unwrap(), OWN);
+    }
+
+    #[test]
+    fn the_line_breaks_of_the_file_stay() {
+        let own = OWN.replace('\n', "\r\n");
+        let path = ["mcp_servers", "punchlist"];
+        let with = set(&own, path, &json!({ "command": "punch" })).unwrap();
+        assert!(with.starts_with(&own), "{with:?}");
+        assert!(!with.replace("\r\n", "").contains('\n'), "{with:?}");
+        assert_eq!(unset(&with, path).unwrap().trim_end(), own.trim_end());
     }
 
     #[test]

@@ -59,11 +59,11 @@ fn the_doctor_reports_the_state_of_each_host() {
     let expected = format!(
         "claude    ungoverned  not found on this machine, set up here, hooks not trusted, last hook \
          2026-11-15T08:00:00.000000Z, delivered twice, version unknown\n          \
-         next: `disableAllHooks` is set in {}; take it out\n\
+         next: `disableAllHooks` is set in {}; remove it\n\
          codex     ungoverned  not found on this machine, set up here, hooks not trusted, no hook \
          has fired, version unknown\n          \
-         next: Codex does not trust this project, and skips its hooks without a word; start codex \
-         here and trust the folder\n\
+         next: Codex does not trust this project, and skips its hooks silently; start codex here \
+         and trust the folder\n\
          absent    opencode, gemini, cursor, copilot, goose\n",
         settings.display()
     );
@@ -148,9 +148,11 @@ fn the_doctor_reads_the_settings_of_claude_code_where_they_are() {
     bound(&place, "claude", "s1", &["One"]);
     let fired = now();
     assert_eq!(fired["verdict"], "governed", "`claude -p` is: {fired}");
+    assert_eq!(fired["trusted"], false, "{fired}");
     assert!(hint(&fired).contains("only `claude -p` runs its hooks"), "{fired}");
     state(true);
     assert_eq!((&now()["verdict"], hint(&now())), (&json!("governed"), ""));
+    assert_eq!(now()["trusted"], true);
     std::fs::write(own.join("settings.json"), r#"{"disableAllHooks": true}"#).unwrap();
     let off = now();
     assert_eq!(off["verdict"], "ungoverned");

@@ -175,6 +175,8 @@ fn background_work_plan_mode_interrupts_and_subagents_may_stop() {
     let cases = [
         ("claude", with("background_tasks", json!([{ "id": "b" }])), "parked"),
         ("claude", with("session_crons", json!([{ "id": "c" }])), "parked"),
+        // A form that no known version has: in doubt the stop is allowed.
+        ("claude", with("background_tasks", json!({ "b": {} })), "parked"),
         ("claude", with("permission_mode", json!("plan")), "plan_mode"),
         ("claude", with("agent_id", json!("a1")), "subagent"),
         ("cursor", json!({ "conversation_id": "c1", "status": "aborted" }), "interrupted"),

@@ -149,6 +149,43 @@ fn files_of_others_keep_their_comments_and_come_back_byte_for_byte() {
     assert_eq!(files(&folder), before);
 }
 
+/// The hooks of others live in folders with the names of hosts (`.claude/hooks/lint.sh`). They are
+/// not taken for ours: they stay when ours come, and when ours go.
+#[test]
+fn the_hooks_of_others_stay() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    let lint = |host: &str| format!("./.{host}/hooks/lint.sh");
+    let group = |host: &str| json!([{ "hooks": [{ "type": "command", "command": lint(host) }] }]);
+    let own = [
+        (".claude/settings.json", json!({ "hooks": { "Stop": group("claude") } })),
+        (".codex/hooks.json", json!({ "hooks": { "Stop": group("codex") } })),
+        (".gemini/settings.json", json!({ "hooks": { "AfterAgent": group("gemini") } })),
+        (
+            ".cursor/hooks.json",
+            json!({ "version": 1, "hooks": {
+            "stop": [{ "command": lint("cursor") }] } }),
+        ),
+    ];
+    for (path, value) in &own {
+        let path = folder.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, value.to_string()).unwrap();
+    }
+    let hosts = ["--host", "claude", "--host", "codex", "--host", "gemini", "--host", "cursor"];
+    assert_eq!(init(&place, &folder, &hosts).run().exit, Some(0));
+    let read = |path: &str| std::fs::read_to_string(folder.join(path)).unwrap();
+    for (path, _) in &own {
+        assert!(read(path).contains("hooks/lint.sh"), "{}", read(path));
+        // Another change, so that the old bytes are not simply put back.
+        std::fs::write(folder.join(path), format!("{} ", read(path))).unwrap();
+    }
+    assert_eq!(init(&place, &folder, &[&hosts[..], &["--remove"]].concat()).run().exit, Some(0));
+    for (path, value) in &own {
+        assert_eq!(serde_json::from_str::<Value>(&read(path)).unwrap(), *value);
+    }
+}
+
 /// Text that others added later stays when ours is removed.
 #[test]
 fn later_additions_of_others_stay() {
@@ -196,6 +233,21 @@ fn a_file_with_a_syntax_error_is_left_alone_and_its_host_is_not_set_up() {
     let again = init(&place, &folder, &[&both[..], &["--json"]].concat()).run();
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!((&again["changes"], &again["leftAlone"][0]["host"]), (&json!([]), &json!("claude")));
+}
+
+/// A home that cannot be written to keeps no backup, so nothing is written, and the message says why.
+#[test]
+fn without_a_backup_nothing_is_written() {
+    let place = Place::sqlite();
+    let folder = project(&place);
+    let before = files(&folder);
+    let data = place.home().join("data/punchlist");
+    std::fs::create_dir_all(&data).unwrap();
+    std::fs::write(data.join("init"), "a file where the folder should be").unwrap();
+    let ran = init(&place, &folder, &["--host", "claude"]).run();
+    assert_eq!(ran.exit, Some(3), "{ran:?}");
+    assert!(ran.remarks().contains(": its backup "), "{ran:?}");
+    assert_eq!(files(&folder), before);
 }
 
 /// The block in AGENTS.md is for every host: the last one that is removed takes it out.
@@ -269,15 +321,30 @@ fn without_a_host_on_the_machine_it_reports_that() {
 }
 
 /// The command names the store and the project, because Codex passes almost no variables to its
-/// servers.
+/// servers. The command that binds a session is for the host's shell, and finds the same store.
 #[test]
 fn the_command_names_the_store_and_the_project() {
     let place = Place::sqlite();
     let folder = project(&place);
-    assert_eq!(init(&place, &folder, &["--host", "codex"]).run().exit, Some(0));
+    let hosts = ["--host", "codex", "--host", "claude", "--host", "gemini", "--host", "cursor"];
+    assert_eq!(init(&place, &folder, &hosts).run().exit, Some(0));
+    let db = place.file();
+    let db = db.to_str().unwrap();
     for file in [".codex/config.toml", ".codex/hooks.json"] {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
-        let db = place.file();
-        assert!(text.contains(db.to_str().unwrap()) && text.contains("test"), "{text}");
+        assert!(text.contains(db) && text.contains("test"), "{text}");
     }
+    let binds = [
+        ".claude/commands/punch-bind.md",
+        ".claude/skills/punchlist/SKILL.md",
+        ".gemini/commands/punch-bind.toml",
+        ".cursor/commands/punch-bind.md",
+    ];
+    for file in binds {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let (before, _) = text.split_once(" session bind ").unwrap();
+        assert!(before.contains(crate::support::PUNCH) && before.contains(db), "{text}");
+    }
+    let agents = std::fs::read_to_string(folder.join("AGENTS.md")).unwrap();
+    assert!(agents.contains("`punch session bind N`") && !agents.contains(db), "{agents}");
 }

@@ -5,6 +5,7 @@ mod doctor;
 mod governed;
 mod init;
 mod recorded;
+mod titles;
 mod which_session;
 
 use serde_json::{Value, json};
