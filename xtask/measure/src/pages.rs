@@ -161,7 +161,8 @@ fn fill(connection: &mut Connection, token: &str) -> Result<Vec<String>> {
     call("plan_import", json!({ "planFile": "plan.md", "markdown": format!("# Plan\n{tasks}") }))?;
     let below = ["", "/inbox", "/issues", "/issues?view=board", "/issues/1", "/missions"];
     let further = ["/missions/bench", "/plans", "/plans/plan.md", "/agents", "/activity"];
-    let started = call("run_start", json!({ "prompt": "Make it fast" }))?;
+    let started =
+        call("run_start", json!({ "prompt": "Make it fast", "model": "scripted:none.toml" }))?;
     let run = started["run"]["id"].as_str().context("a run")?.to_owned();
     let own = [format!("/sessions/{session}"), format!("/todos/{todo}"), format!("/runs/{run}")];
     let named = below.iter().chain(&further).map(|path| (*path).to_owned()).chain(own);

@@ -266,8 +266,8 @@ fn works_on(visit: &Visit, one: &Known<'_>) -> Markup {
         @for run in one.runs.iter().take(3) {
             p {
                 a href=(visit.at(&format!("/runs/{}", run.id))) {
-                    @match run.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty()) {
-                        Some(prompt) => (short(prompt)),
+                    @match run.prompt.as_deref().or(run.title.as_deref()).map(str::trim).filter(|s| !s.is_empty()) {
+                        Some(said) => (short(said)),
                         None => "Run",
                     }
                 }

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 use punchlist_core::Time;
 use punchlist_core::metric::{MetricStatus, Operator};
+use punchlist_core::text::counted;
 use punchlist_ops::views::metric::{ReadingView, TargetView};
 
 use super::words;
@@ -120,10 +121,11 @@ impl Chart<'_> {
             MetricStatus::Unknown => "grey",
         };
         let label = (self.unit)(last.value);
+        let count = counted(self.readings.len(), "reading", "readings");
         html! {
             figure.chart {
                 svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
-                    aria-label=(format!("{} readings, the last one is {label}", self.readings.len())) {
+                    aria-label=(format!("{count}, the last one is {label}")) {
                     (self.bands(&y))
                     line.axis x1="0" y1=(place(HEIGHT - 2.0)) x2=(place(PLOT)) y2=(place(HEIGHT - 2.0)) {}
                     @for piece in pieces(&points) {

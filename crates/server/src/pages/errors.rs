@@ -66,7 +66,7 @@ pub(crate) fn in_frame(visit: &Visit, error: &Error) -> Reply {
         404 => "There is nothing here",
         403 => "You may not see this",
         status if status >= 500 => "This did not work",
-        _ => "This address does not fit",
+        _ => "This address is not valid",
     };
     framed(
         visit,

@@ -131,8 +131,8 @@ pub(crate) fn row(visit: &Visit, key: &str, action: &str, fields: &Markup) -> Ma
 }
 
 /// A form whose buttons set the action by their own `do`.
-pub(crate) fn of_buttons(visit: &Visit, key: &str, fields: &Markup) -> Markup {
-    drawn(visit, key, None, "form-row", fields)
+pub(crate) fn of_buttons(visit: &Visit, key: &str, class: &str, buttons: &Markup) -> Markup {
+    drawn(visit, key, None, class, buttons)
 }
 
 fn drawn(visit: &Visit, key: &str, action: Option<&str>, class: &str, fields: &Markup) -> Markup {
@@ -182,13 +182,16 @@ pub(crate) struct Field<'a> {
     pub(crate) is_mono: bool,
     /// The type of the input; blank: text.
     pub(crate) kind: &'a str,
+    /// The form was refused for another reason than this text.
+    pub(crate) is_fine: bool,
 }
 
 /// A field of a form. After a refusal it contains the typed text.
 pub(crate) fn field(visit: &Visit, key: &str, field: &Field<'_>) -> Markup {
     let id = format!("{key}-{}", field.name);
     let value = visit.typed(key, field.name, field.value);
-    let (fault, is_bad) = (described(visit, key), visit.refused_at(key).is_some());
+    let is_bad = visit.refused_at(key).is_some() && !field.is_fine;
+    let fault = described(visit, key).filter(|_| is_bad);
     let hint = (!field.hint.is_empty()).then(|| format!("{id}-hint"));
     let by =
         [hint.as_deref(), fault.as_deref()].into_iter().flatten().collect::<Vec<_>>().join(" ");

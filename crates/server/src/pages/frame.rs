@@ -307,7 +307,7 @@ fn keys() -> Markup {
                 dt { kbd { "n" } } dd { "new issue" }
                 dt { kbd { "?" } } dd { "show or hide this list" }
             }
-            p { "No key decides anything." }
+            p { "No key answers or changes anything." }
             button type="button" class="button" data-keys="toggle" { "Turn keys off" }
             button type="button" class="button quiet" data-keys="close" { "Close" }
         }

@@ -1,6 +1,7 @@
 //! Home, a project, and its inbox: what waits for the reader, and what is running.
 
 use maud::{Markup, html};
+use punchlist_core::host::Host;
 use punchlist_ops::Error;
 use punchlist_ops::operations::mission_list;
 use punchlist_ops::operations::status::{self, Status};
@@ -188,12 +189,12 @@ fn running(visit: &Visit, now: &Now) -> Markup {
                 article.rail-row id=(format!("run-{}", run.id)) {
                     p.rail-head {
                         @if run.waits_for.is_some() { (marks::held()) } @else { (marks::in_progress()) }
-                        b { (run.agent) }
+                        b { (words::worker(&run.agent, run.host.as_deref().and_then(Host::parse))) }
                         span.when { (words::since(run.created_at, visit.now())) }
                     }
                     p.rail-title {
                         a href=(words::address(project, &format!("/runs/{}", run.id))) {
-                            @match &run.item {
+                            @match run.item.as_ref().or(run.title.as_ref()) {
                                 Some(item) => (item),
                                 None => "Working",
                             }

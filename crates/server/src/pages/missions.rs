@@ -19,7 +19,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
             (parts::empty(
                 "No missions yet",
                 "A mission has pillars with metrics, and todos that move them. It is a file in your repository.",
-                "punch mission init --file missions/developer-experience.json",
+                "punch mission init missions/developer-experience.json",
             ))
         } @else {
             div.cards data-rows="end" { @for row in &missions { (card(visit, row)) } }

@@ -205,7 +205,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                     (parts::empty(
                         "No tasks yet",
                         "A plan is a markdown file with tasks.",
-                        &format!("punch plan import {file}"),
+                        &format!("punch plan import {}", shlex::try_quote(file).unwrap_or_default()),
                     ))
                 } @else {
                     div.card.tree id="tree" { @for task in tasks { (node(&tree, task, 0)) } }

@@ -70,7 +70,7 @@ pub(crate) async fn show(State(state): State<Shared>, request: Request) -> Respo
         }
         Ok(Err(fault)) => {
             let words = match fault {
-                LinkFault::Used => "This link was used already.",
+                LinkFault::Used => "This link has already been used.",
                 LinkFault::Expired => "This link has expired.",
                 LinkFault::Unknown => "This link is not valid.",
             };

@@ -231,7 +231,7 @@ fn history(visit: &Visit, shown: &Output) -> Markup {
     }
     for late in &shown.late_reports {
         let words = html! {
-            p { b { (visit.name(&late.by)) } " reported after it had gone to another agent; this did not count" }
+            p { b { (visit.name(&late.by)) } " reported after the todo went to another agent; the report was ignored" }
             div.comment {
                 (late.outcome)
             }

@@ -5,7 +5,9 @@ use jiff::{Timestamp, civil};
 use maud::{Markup, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use punchlist_core::Time;
+use punchlist_core::host::{self, Host};
 use punchlist_ops::Error;
+use punchlist_ops::views::run::RunView;
 
 /// The characters that are not encoded in a part of a path.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
@@ -28,6 +30,16 @@ pub(crate) fn address(project: &str, below: &str) -> String {
 /// The name in a principal: `root:primary` is primary, `operator:ada` is ada.
 pub(crate) fn name(principal: &str) -> &str {
     principal.split_once(':').map_or(principal, |(_, name)| name)
+}
+
+/// Who does the work: the host that executes a run, otherwise our agent.
+pub(crate) fn worker(agent: &str, host: Option<Host>) -> &str {
+    host.map_or(agent, |host| host.label())
+}
+
+/// Who executes a run.
+pub(crate) fn of_run(run: &RunView) -> &str {
+    worker(&run.agent, host::of_model(&run.model))
 }
 
 /// "1 decision", "5 decisions".
@@ -98,9 +110,18 @@ fn shown(time: Time, words: &str, style: &str) -> Markup {
     html! { time datetime=(time) title=(exact(time)) data-time=(style) { (words) } }
 }
 
-/// The exact time, for a tooltip.
+/// The months as dates name them.
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// The exact time, for a tooltip. A page has one for each of its times, so it is written without a
+/// pattern that would have to be read each time.
 fn exact(time: Time) -> String {
-    civil(time).map_or_else(String::new, |at| at.strftime("%-d %b %Y, %H:%M:%S UTC").to_string())
+    let Some(at) = civil(time) else { return String::new() };
+    let month = usize::try_from(at.month() - 1).ok().and_then(|month| MONTHS.get(month));
+    let (hour, minute, second) = (at.hour(), at.minute(), at.second());
+    let month = month.copied().unwrap_or_default();
+    format!("{} {month} {}, {hour:02}:{minute:02}:{second:02} UTC", at.day(), at.year())
 }
 
 /// The time of the day: "10:42 UTC".
@@ -176,6 +197,13 @@ mod tests {
         assert_eq!(before(20 * 86_400), "27 Oct");
         assert_eq!(before(400 * 86_400), "12 Oct 2025");
         assert_eq!(before(-60), "just now");
+    }
+
+    #[test]
+    fn a_tooltip_has_the_exact_time() {
+        let shown = |text: &str| exact(Time::parse(text).unwrap());
+        assert_eq!(shown("2026-01-01T00:00:09Z"), "1 Jan 2026, 00:00:09 UTC");
+        assert_eq!(shown("2025-12-31T23:59:59.9Z"), "31 Dec 2025, 23:59:59 UTC");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 // Everything that waits for a person, answered in place: each kind of card, and what follows from an answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { MISSION, claimedTodo, form, issueInSession, mission, permission, proposal, question, signOffGate } from './scene.mjs';
+import { MISSION, claimedTodo, failedAttempt, form, issueInSession, mission, permission, proposal, question, signOffGate } from './scene.mjs';
 import { WAYS, eventually, shown, startWorld } from './world.mjs';
 
 const gateOf = async (world, id) => (await world.operator('gate_list', {})).gates.find((gate) => gate.id === id);
@@ -112,6 +112,12 @@ for (const js of [true, false]) {
     await claimedTodo(world, todos[1]);
     const visitor = await world.visitor({ js });
     const card = await visitor.unfold(delegation);
+    if ((await card.locator('.after').count()) === 0) await card.getByText('Show it in the list').click();
+    await visitor.sees('Nothing is removed or changed: 1 criterion and 1 step stay.', card);
+    assert.deepEqual(await card.locator('.after .comes .content').allInnerTexts(), ['Count the images', 'Compare the counts']);
+    assert.deepEqual(await card.locator('.after .stays .content').allInnerTexts(), ['Copy']);
+    if (js) assert.deepEqual(await visitor.axe(), []);
+    await card.getByText('Change the lines').click();
     await card.getByLabel('Steps').fill('Count the images twice\nCompare the counts');
     await visitor.button('Accept', card).click();
     await visitor.sees('Accepted.');
@@ -151,12 +157,17 @@ for (const js of [true, false]) {
   test(`an escalation is answered with a new deadline, ${how}`, async (t) => {
     const world = await startWorld(t);
     await mission(world, { todos: 0 });
-    await world.operator('mission_todo_create', { missionSlug: MISSION, pillarSlug: 'onboarding', title: 'Late', justification: 'j', completionCriteria: 'c', deadline: '2026-01-01' });
+    const { todo } = await world.operator('mission_todo_create', { missionSlug: MISSION, pillarSlug: 'onboarding', title: 'Late', justification: 'j', completionCriteria: 'c', deadline: '2026-01-01' });
     await world.operator('mission_cycle', { mission: MISSION });
+    await failedAttempt(world, todo, 'The compiler is missing.');
     const { gates } = await world.operator('gate_list', { state: 'open', kind: 'escalation' });
     const [{ id }] = gates;
     const visitor = await world.visitor({ js });
     const card = await visitor.unfold(id);
+    await visitor.sees('overdue by', card);
+    await visitor.sees('The compiler is missing.', card);
+    await visitor.sees('boss.subagents.builder', card);
+    if (js) assert.deepEqual(await visitor.axe(), []);
     await card.getByLabel('New deadline').fill('someday');
     await visitor.button('Answer', card).click();
     await visitor.page.getByRole('alert').first().waitFor();

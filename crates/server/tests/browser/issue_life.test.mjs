@@ -129,6 +129,30 @@ for (const js of [true, false]) {
     visitor.assertClean();
   });
 
+  test(`steps are ticked and reopened, and criteria accepted without a claim and reopened, ${how}`, async (t) => {
+    const world = await startWorld(t);
+    const bound = await issueInSession(world, { title: 'Images', criteria: ['All are there'], steps: ['One', 'Two'] });
+    const visitor = await world.visitor({ js });
+    await visitor.open(world.path(`/issues/${bound.number}`));
+    const states = async () => {
+      const { criteria, steps } = await world.operator('issue_show', { number: bound.number });
+      return [...steps, ...criteria].map((item) => (item.acceptedAt ? 'accepted' : item.status));
+    };
+    await visitor.button('Complete “One”').click();
+    await eventually(states, ['completed', 'in_progress', 'pending']);
+    await visitor.button('Undo').click();
+    await visitor.sees('Reopened.');
+    await eventually(async () => (await states())[0] !== 'completed', true);
+    await (await rowMenu(visitor, 'All are there')).getByText('Accept…').click();
+    await visitor.sees('Nobody has claimed it.');
+    if (js) assert.deepEqual(await visitor.axe(), []);
+    await visitor.button('Accept').locator('visible=true').last().click();
+    await eventually(async () => (await states())[2], 'accepted');
+    await visitor.button('Reopen', await rowMenu(visitor, 'All are there')).click();
+    await eventually(async () => (await states())[2], 'pending');
+    visitor.assertClean();
+  });
+
   test(`a stale edit of the checklist shows both versions and loses neither, ${how}`, async (t) => {
     const world = await startWorld(t);
     const bound = await issueInSession(world, { title: 'Images', criteria: ['All are there'], steps: ['One', 'Two'] });

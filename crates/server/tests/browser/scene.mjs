@@ -118,6 +118,14 @@ export async function claimedTodo(world, todo, { outcome = 'It takes 58 s now.',
   await world.as('owner', 'own1', 'todo_claim', { todoId: todo.id, outcome, evidence }, pillar('build-performance'));
 }
 
+/** An agent's attempt at a todo of the mission that failed. */
+export async function failedAttempt(world, todo, error, type = 'builder') {
+  await world.as('lead', 'boss', 'delegate', { type, mission: 'Profile it.', todoId: todo.id, async: true }, { 'Punchlist-Mission': MISSION });
+  const worker = `boss.${type}`;
+  const { delegation, epoch } = await world.as('worker', worker, 'delegation_take', { types: [type] });
+  await world.as('worker', worker, 'delegation_report', { delegationId: delegation.id, epoch, error });
+}
+
 /** The headers that make an owner the owner of this pillar. */
 export function pillar(slug) {
   return { 'Punchlist-Mission': MISSION, 'Punchlist-Pillar': slug };

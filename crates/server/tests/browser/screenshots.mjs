@@ -1,9 +1,10 @@
-// Pictures of every page: with much data, with little, and with very long words; at three widths, in both
-// themes. The few that the README shows are made from the same world. Words on the command line choose
+// Pictures of every page: with much data, with little, with very long words, and in odd states; at three widths,
+// in both themes, and some with forced colours and at 200 %. The few that the README shows are made from the same world. Words on the command line choose
 // pages by parts of their names.
 import { mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { closeBrowser } from './tools.mjs';
+import { startOdd } from './odd.mjs';
 import { startEmpty, startTour } from './tour.mjs';
 
 const WIDTHS = [390, 820, 1440];
@@ -21,22 +22,43 @@ const README_BYTES_MAX = 150 * 1024;
 
 const words = process.argv.slice(2);
 const isWanted = (name) => words.length === 0 || words.some((word) => name.includes(word));
+const KINDS = {
+  much: () => startTour(null, { much: 60 }),
+  little: () => startEmpty(null),
+  long: () => startTour(null, { word: long }),
+  odd: () => startOdd(null),
+};
+/** A word that begins with a kind leaves the worlds of the others out. */
+const mayHave = (kind) => words.length === 0 || words.some((word) => !Object.keys(KINDS).some((one) => word.startsWith(`${one}-`)) || word.startsWith(`${kind}-`));
 const pictures = process.env.PUNCHLIST_BROWSER_PICTURES;
 const readme = process.env.PUNCHLIST_BROWSER_README_PICTURES;
 if (!pictures || !readme) throw new Error('run this with `cargo xtask screenshots`');
 
+/** At 200 % a window has half as many pixels of the stylesheet. */
+const LOOKS = [
+  ...WIDTHS.flatMap((width) => SCHEMES.map((colorScheme) => ({ name: `${width}-${colorScheme}`, options: { width, colorScheme } }))),
+  { name: 'forced-colours', options: { width: 1440, forcedColors: 'active' }, isExtra: true },
+  { name: 'zoom-200', options: { width: 720, height: 450, deviceScaleFactor: 2 }, isExtra: true },
+];
+
+/** A whole page that is longer than this is cut: it says nothing more. */
+const HEIGHT_MAX = 8_000;
+
 async function shoot(world, pages, kind) {
-  for (const width of WIDTHS) {
-    for (const colorScheme of SCHEMES) {
-      const visitor = await world.visitor({ width, colorScheme, reducedMotion: 'reduce' });
-      for (const { name, path } of pages.filter(({ name }) => isWanted(`${kind}-${name}`))) {
-        await visitor.open(path);
-        await visitor.page.evaluate(() => document.fonts.ready);
-        const file = join(pictures, `${kind}-${name}-${width}-${colorScheme}.png`);
-        await visitor.page.screenshot({ path: file, fullPage: true, animations: 'disabled' });
-      }
-      await visitor.close();
+  for (const { name: look, options, isExtra } of LOOKS) {
+    const wanted = pages.filter(({ name }) => isWanted(`${kind}-${name}`) && (!isExtra || kind !== 'long'));
+    if (wanted.length === 0) continue;
+    const visitor = await world.visitor({ ...options, reducedMotion: 'reduce' });
+    for (const { name, path, prepare } of wanted) {
+      await visitor.open(path);
+      await prepare?.(visitor);
+      await visitor.page.evaluate(() => document.fonts.ready);
+      const file = join(pictures, `${kind}-${name}-${look}.png`);
+      const [width, height] = await visitor.page.evaluate(() => [document.documentElement.clientWidth, document.documentElement.scrollHeight]);
+      const clip = height > HEIGHT_MAX ? { x: 0, y: 0, width, height: HEIGHT_MAX } : undefined;
+      await visitor.page.screenshot({ path: file, fullPage: true, clip, animations: 'disabled' });
     }
+    await visitor.close();
   }
 }
 
@@ -59,15 +81,12 @@ if (words.length === 0) await rm(pictures, { recursive: true, force: true });
 await mkdir(pictures, { recursive: true });
 const worlds = [];
 try {
-  const much = await startTour(null, { much: 60 });
-  worlds.push(much.world);
-  await shoot(much.world, much.pages, 'much');
-  const little = await startEmpty(null);
-  worlds.push(little.world);
-  await shoot(little.world, little.pages, 'little');
-  const wide = await startTour(null, { word: long });
-  worlds.push(wide.world);
-  await shoot(wide.world, wide.pages, 'long');
+  for (const [kind, start] of Object.entries(KINDS)) {
+    if (!mayHave(kind)) continue;
+    const { world, pages } = await start();
+    worlds.push(world);
+    await shoot(world, pages, kind);
+  }
   if (words.length === 0) {
     const plain = await startTour(null);
     worlds.push(plain.world);

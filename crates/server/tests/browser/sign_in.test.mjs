@@ -13,7 +13,7 @@ test('a link signs one browser in, once, and the page says so when it was used',
   const second = await world.stranger();
   const answer = await second.page.goto(link);
   assert.equal(answer.status(), 410);
-  await second.sees('This link was used already.');
+  await second.sees('This link has already been used.');
   await second.sees('punch open');
   await second.open('/');
   assert.equal(new URL(second.page.url()).pathname, '/sign-in');

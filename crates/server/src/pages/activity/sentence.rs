@@ -1,5 +1,6 @@
 //! An event as a sentence: who did what, and to which thing. Purely internal events have none.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
@@ -8,6 +9,7 @@ use punchlist_core::gate::GateState;
 use punchlist_core::mission::Standing;
 use punchlist_core::{Event, SessionId, Time};
 use punchlist_ops::operations::event_list::EventRow;
+use serde::Deserialize;
 
 use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
@@ -124,6 +126,17 @@ impl Names<'_> {
     ) -> Said {
         let id = id.to_string();
         let title = self.name(&id);
+        self.titled(verb, icon, id, title, said)
+    }
+
+    fn titled(
+        &self,
+        verb: &'static str,
+        icon: Icon,
+        id: String,
+        title: String,
+        said: Option<String>,
+    ) -> Said {
         let object = html! { "“" (self.linked(&format!("/todos/{id}"), &title)) "”" };
         Said { kind: Kind::Items, icon, verb, many: "items", object, said, about: vec![id, title] }
     }
@@ -180,17 +193,42 @@ impl Names<'_> {
     }
 }
 
+/// An event that brings a whole item, as far as its sentence goes. Busy logs consist of them, and
+/// reading all of an item costs more than everything else on the page.
+#[derive(Debug, Deserialize)]
+struct Created<'a> {
+    #[serde(borrow)]
+    todo: Titled<'a>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Titled<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    title: Cow<'a, str>,
+}
+
 /// The sentence of an event.
 pub(super) fn of(
     visit: &Visit,
     row: &EventRow,
     names: &BTreeMap<String, String>,
 ) -> Option<Sentence> {
-    let event = row.event()?;
     let with = Names { visit, names };
-    let Said { kind, icon, verb, many, object, said, about } = of_item(&with, &event)
-        .or_else(|| of_issue(&with, &event))
-        .or_else(|| of_other(&with, &event))?;
+    let told = match row.r#type.as_str() {
+        "todo_created" => {
+            let Created { todo } = serde_json::from_str(row.data.get()).ok()?;
+            with.titled("added", Icon::Plus, todo.id.into_owned(), todo.title.into_owned(), None)
+        }
+        _ => {
+            let event = row.event()?;
+            of_item(&with, &event)
+                .or_else(|| of_issue(&with, &event))
+                .or_else(|| of_other(&with, &event))?
+        }
+    };
+    let Said { kind, icon, verb, many, object, said, about } = told;
     let said = said.filter(|said| !said.trim().is_empty());
     Some(Sentence {
         seq: row.seq,
@@ -210,13 +248,6 @@ pub(super) fn of(
 /// Events about items.
 fn of_item(with: &Names<'_>, event: &Event) -> Option<Said> {
     Some(match event {
-        Event::TodoCreated(e) => {
-            let mut said = with.todo("added", Icon::Plus, &e.todo.id, None);
-            said.object =
-                html! { "“" (with.linked(&format!("/todos/{}", e.todo.id), &e.todo.title)) "”" };
-            said.about.push(e.todo.title.clone());
-            said
-        }
         Event::TodoStarted(e) => with.todo("started", Icon::Play, &e.todo_id, e.reason.clone()),
         Event::TodoYielded(e) => with.todo("put back", Icon::Pause, &e.todo_id, e.reason.clone()),
         Event::TodoCompleted(e) => {
@@ -279,7 +310,7 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
         Event::IssueAssigned(e) => match e.assignment.as_deref() {
             None => with.issue("took", e.number, "from its session", None),
             // The assignee is a session id.
-            Some(to) if SessionId::parse(to).is_some() => {
+            Some(to) if SessionId::parse(words::name(to)).is_some() => {
                 with.issue("gave", e.number, "to a session", None)
             }
             Some(to) => with.issue("gave", e.number, &format!("to {}", words::name(to)), None),

@@ -402,7 +402,8 @@
   // What did not work, said where the reader acted. What is typed stays.
   const trouble = (form, button, words) => {
     const inside = !button || form.contains(button);
-    const place = (!inside && button.closest("li, footer, section")) || form;
+    // The forms of a row are part of it, and have no place of their own.
+    const place = button?.closest("li.row") || (!inside && button.closest("li, footer, section")) || form;
     place.querySelector(":scope > .notice[data-mine]")?.remove();
     const notice = document.createElement("div");
     notice.className = "notice red";

@@ -5,19 +5,19 @@ use punchlist_core::gate::{GateKind, Purpose};
 use punchlist_ops::views::GateView;
 use serde_json::Value;
 
-use super::{Item, Matter, form, proposal, review, sign_off};
+use super::{Item, Matter, escalation, form, proposal, review, sign_off};
 use crate::pages::forms::{self, Field};
 use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
 use crate::pages::{markdown, words};
 
-/// The unfolded card. The first card on a page has the primary button.
+/// The unfolded card. The first card on a page has the primary button, unless the reader is editing.
 pub(super) fn open(visit: &Visit, item: &Item, is_first: bool) -> Markup {
     let class = if is_first { "gate first" } else { "gate" };
     html! {
         article class=(class) data-key=(item.id()) {
             (head(visit, item))
-            (body(visit, item, is_first, true))
+            (body(visit, item, is_first && !visit.is_open("edit"), true))
         }
     }
 }
@@ -142,7 +142,7 @@ fn command(gate: &GateView) -> String {
 fn body(visit: &Visit, item: &Item, is_first: bool, is_open: bool) -> Markup {
     let gate = match &item.matter {
         Matter::Review(todo) => return review::body(visit, item, todo, is_first, is_open),
-        Matter::Proposal(asked) => return proposal::body(visit, item, asked, is_first),
+        Matter::Proposal(asked) => return proposal::body(visit, item, asked, is_first, is_open),
         Matter::Gate(gate) => gate,
     };
     match (gate.kind, gate.purpose) {
@@ -151,7 +151,7 @@ fn body(visit: &Visit, item: &Item, is_first: bool, is_open: bool) -> Markup {
         (GateKind::Ask, _) => question(visit, item, gate, is_first),
         (GateKind::Form, _) => form::body(visit, item, gate, is_first),
         (GateKind::Permission, _) => permission(visit, item, gate, is_first),
-        (GateKind::Escalation, _) => escalation(visit, item, gate, is_first),
+        (GateKind::Escalation, _) => escalation::body(visit, item, gate, is_first, is_open),
     }
 }
 
@@ -217,7 +217,7 @@ fn pause(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup 
             (hidden(item)) (forms::refusal(visit, &key)) (forms::submit("Resume", primary(is_first)))
         },
     );
-    let then = html! { (visit.name(&gate.asked_by)) " goes on when you resume it." };
+    let then = html! { (visit.name(&gate.asked_by)) " continues when you resume it." };
     bar(visit, item, &yes, ("Refuse", &html! {}), &then)
 }
 
@@ -267,7 +267,7 @@ fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Ma
     let tool = gate.tool.as_deref().unwrap_or(&gate.text);
     let covers = html! {
         "this allows " (gate.agent) " every call of " code { (tool) } " in " (item.project)
-        ", without asking, as long as the tool stays what it is."
+        ", without asking, until the definition of the tool changes."
     };
     html! {
         div.gate-body {
@@ -277,14 +277,16 @@ fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Ma
                 @if let Some(definition) = &gate.definition {
                     dt { "Runs" } dd { pre { (shown(definition)) } }
                 }
-                @if let Some(folder) = folder(gate) { dt { "Folder" } dd { code { (folder) } } }
+                @if let Some(folder) = folder(gate.definition.as_ref(), gate.input.as_ref()) {
+                    dt { "Folder" } dd { code { (folder) } }
+                }
                 @if !gate.text.is_empty() && gate.text != tool { dt { "Why" } dd { (gate.text) } }
             }
             @if visit.is_open(&always) {
                 (forms::form(visit, &always, "allow_always", &html! {
                     (hidden(item))
                     (forms::refusal(visit, &always))
-                    p { "If you allow it always, " (covers) " It can be taken back." }
+                    p { "If you allow it always, " (covers) " You can revoke it." }
                     (forms::save_or_cancel(&always, "Allow always"))
                 }))
                 (forms::cancelling(visit, &always, &item.anchor()))
@@ -300,44 +302,23 @@ fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Ma
     }
 }
 
-/// The folder in which a tool runs, if its definition or its input names one.
-fn folder<'a>(gate: &'a GateView) -> Option<&'a str> {
-    let named =
-        |value: Option<&'a Value>| value.and_then(|value| value.get("cwd")).and_then(Value::as_str);
-    named(gate.definition.as_ref()).or_else(|| named(gate.input.as_ref()))
+/// The folder in which a tool runs: from its definition in punchlist.toml, or named by its input.
+fn folder<'a>(definition: Option<&'a Value>, input: Option<&'a Value>) -> Option<&'a str> {
+    let named = |value: Option<&'a Value>, name: &str| value?.get(name)?.as_str();
+    named(definition, "directory").or_else(|| named(input, "cwd"))
 }
 
-fn escalation(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {
-    let key = format!("answer-{}", item.id());
-    html! {
-        div.gate-body {
-            @if let Some(todo) = &gate.todo_id {
-                p { a href=(words::address(&item.project, &format!("/todos/{todo}"))) { "Look at the todo" } }
-            }
-            (forms::form(visit, &key, "escalation", &html! {
-                (hidden(item))
-                fieldset.options {
-                    legend { "Answer" }
-                    label.option {
-                        input type="radio" name="how" value="extend"
-                            checked[visit.typed(&key, "how", "extend") == "extend"];
-                        span { "Extend the deadline" }
-                    }
-                    label.option {
-                        input type="radio" name="how" value="cancel"
-                            checked[visit.typed(&key, "how", "") == "cancel"];
-                        span { "Cancel the todo" }
-                    }
-                }
-                (forms::field(visit, &key, &Field {
-                    name: "date", label: "New deadline", hint: "For example 2026-12-14.",
-                    ..Field::default()
-                }))
-                (forms::refusal(visit, &key))
-            }))
-        }
-        (bar(visit, item, &html! {
-            button type="submit" form=(key) class=(format!("button {}", primary(is_first))) { "Answer" }
-        }, ("Refuse", &html! {}), &html! { "Refusing leaves the todo as it is." }))
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_tool_is_in_its_definition_or_its_input() {
+        let (definition, input) = (json!({ "directory": "api" }), json!({ "cwd": "web" }));
+        assert_eq!(folder(Some(&definition), Some(&input)), Some("api"));
+        assert_eq!(folder(Some(&json!({})), Some(&input)), Some("web"));
+        assert_eq!(folder(None, None), None);
     }
 }

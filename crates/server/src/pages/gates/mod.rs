@@ -5,7 +5,9 @@
 
 mod act;
 mod card;
+mod escalation;
 mod form;
+mod preview;
 mod proposal;
 mod review;
 mod sign_off;
@@ -219,7 +221,9 @@ pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
 fn is_in_use(visit: &Visit, item: &Item) -> bool {
     visit.refused().is_some_and(|refused| refused.form.text("gate") == item.id())
         || visit.query("change") == Some(item.id())
-        || ["refuse", "always"].iter().any(|key| visit.is_open(&format!("{key}-{}", item.id())))
+        || ["refuse", "always", "list", "tried"]
+            .iter()
+            .any(|key| visit.is_open(&format!("{key}-{}", item.id())))
 }
 
 /// Somebody else answered first: the card is gone, and the typed text is shown with the reason.

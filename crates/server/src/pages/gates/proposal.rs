@@ -1,17 +1,17 @@
-//! A worker's proposal for a checklist: the proposed items, editable, and the items already on the
-//! list.
+//! A worker's proposal for a checklist: the list with the proposed items, and the items to edit.
 
 use maud::{Markup, html};
 use punchlist_core::TodoKind;
 use punchlist_core::delegation::ProposedItem;
 use punchlist_ops::operations::gate_list::ProposalView;
+use punchlist_ops::operations::issue_show::{self, IssueShow};
 use serde_json::{Value, json};
 
-use super::Item;
 use super::card::{bar, hidden, primary};
+use super::{Item, preview};
 use crate::pages::forms::{self, Field, Form};
 use crate::pages::visit::Visit;
-use crate::pages::words;
+use crate::pages::{parts, words};
 
 fn items(proposal: &ProposalView) -> &[ProposedItem] {
     proposal
@@ -41,47 +41,74 @@ pub(super) fn title(proposal: &ProposalView) -> Markup {
     }
 }
 
-/// The items of a kind as lines, with a heading for each phase.
+/// The items of a kind as lines: those without a phase, then each phase below its heading. The list
+/// has the same order.
 fn lines(proposal: &ProposalView, kind: TodoKind) -> String {
-    let mut text = String::new();
-    let mut phase = None;
-    for item in items(proposal).iter().filter(|item| item.kind == kind) {
-        if item.phase != phase {
-            phase.clone_from(&item.phase);
-            if let Some(phase) = &phase {
-                text.push_str(&format!("# {}\n", phase.as_str()));
-            }
+    let of_kind: Vec<&ProposedItem> =
+        items(proposal).iter().filter(|item| item.kind == kind).collect();
+    let mut phases = vec![None];
+    for item in &of_kind {
+        let phase = item.phase.as_ref().map(|phase| phase.as_str());
+        if !phases.contains(&phase) {
+            phases.push(phase);
         }
-        text.push_str(item.content.as_str());
-        text.push('\n');
+    }
+    let mut text = String::new();
+    for phase in phases {
+        if let Some(phase) = phase {
+            text.push_str(&format!("# {phase}\n"));
+        }
+        let here = |item: &&&ProposedItem| item.phase.as_ref().map(|one| one.as_str()) == phase;
+        for item in of_kind.iter().filter(here) {
+            text.push_str(item.content.as_str());
+            text.push('\n');
+        }
     }
     text
 }
 
-pub(super) fn body(visit: &Visit, item: &Item, proposal: &ProposalView, is_first: bool) -> Markup {
+pub(super) fn body(
+    visit: &Visit,
+    item: &Item,
+    proposal: &ProposalView,
+    is_first: bool,
+    is_open: bool,
+) -> Markup {
     let key = format!("answer-{}", item.id());
+    let list = format!("list-{}", item.id());
     let (criteria, steps) = (lines(proposal, TodoKind::Criterion), lines(proposal, TodoKind::Step));
     let height = |text: &str| u8::try_from(text.lines().count().clamp(2, 12)).unwrap_or(12);
+    // Loaded only if the card is unfolded.
+    let shown = proposal.number.filter(|_| is_open).and_then(|number| {
+        visit.run_in::<IssueShow>(&item.project, issue_show::Input { number }).ok()
+    });
     html! {
         div.gate-body {
             @if let Some(rationale) = &proposal.delegation.rationale { p { (rationale) } }
-            p.hint { "One item a line; a line that begins with # names a phase. You can change them." }
+            @match &shown {
+                Some(shown) => (preview::draw(shown, items(proposal))),
+                None => p { a href=(visit.here(&[("open", Some(&list))])) data-open="" { "Show it in the list" } },
+            }
             (forms::form(visit, &key, "accept_proposal", &html! {
                 (hidden(item))
                 input type="hidden" name="criteria_before" value=(criteria);
                 input type="hidden" name="steps_before" value=(steps);
                 (forms::refusal(visit, &key))
-                @if !criteria.is_empty() {
-                    (forms::field(visit, &key, &Field {
-                        name: "criteria", label: "Criteria", value: &criteria, lines: height(&criteria),
-                        ..Field::default()
-                    }))
-                }
-                @if !steps.is_empty() {
-                    (forms::field(visit, &key, &Field {
-                        name: "steps", label: "Steps", value: &steps, lines: height(&steps),
-                        ..Field::default()
-                    }))
+                details.change-lines id=(format!("lines-{}", item.id())) open[visit.refused_at(&key).is_some()] {
+                    summary { "Change the lines" (parts::chevron()) }
+                    p.hint { "One item a line; a line that begins with # names a phase." }
+                    @if !criteria.is_empty() {
+                        (forms::field(visit, &key, &Field {
+                            name: "criteria", label: "Criteria", value: &criteria, lines: height(&criteria),
+                            ..Field::default()
+                        }))
+                    }
+                    @if !steps.is_empty() {
+                        (forms::field(visit, &key, &Field {
+                            name: "steps", label: "Steps", value: &steps, lines: height(&steps),
+                            ..Field::default()
+                        }))
+                    }
                 }
             }))
         }

@@ -1,6 +1,7 @@
 //! The actions of an issue's forms: one operation each.
 
-use punchlist_core::IssueStatus;
+use punchlist_core::issue::checklist::{self, Mark};
+use punchlist_core::{IssueStatus, Refusal};
 use punchlist_ops::Error;
 use punchlist_ops::operations::issue_show::{self, IssueShow};
 use punchlist_ops::views::ItemView;
@@ -40,7 +41,9 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
         ["add_step"] => add(visit, number, form, "step"),
         ["add_criterion"] => add(visit, number, form, "criterion"),
         [action, id, rest @ ..] => on_row(visit, number, action, id, rest),
-        ["return" | "hold" | "defer" | "note" | "drop"] if form.given("id").is_some() => {
+        ["accept" | "return" | "hold" | "defer" | "note" | "drop"]
+            if form.given("id").is_some() =>
+        {
             on_item(visit, number, form)
         }
         _ if form.given("gate").is_some() => answer(visit, form),
@@ -154,10 +157,11 @@ fn item(visit: &Visit, number: i64, id: &str) -> Result<(ItemView, bool), Error>
     let criterion = shown.criteria.into_iter().find(|item| item.id == id).map(|item| (item, true));
     let found = criterion
         .or_else(|| shown.steps.into_iter().find(|item| item.id == id).map(|item| (item, false)));
-    found.ok_or_else(|| {
-        let (todo_id, list) = (id.to_owned(), None);
-        punchlist_core::Refusal::UnknownTodo { todo_id, list }.into()
-    })
+    found.ok_or_else(|| no_item(id))
+}
+
+fn no_item(id: &str) -> Error {
+    Refusal::UnknownTodo { todo_id: id.to_owned(), list: None }.into()
 }
 
 /// An action of a row's button.
@@ -175,7 +179,11 @@ fn on_row(
     let notice = match action {
         "done" => {
             tool("done")?;
-            Notice::done("Completed.")
+            Notice::done("Completed.").undo(&format!("reopen {id}"), &[])
+        }
+        "reopen" => {
+            reopen(visit, number, id)?;
+            Notice::done("Reopened.")
         }
         "start" => {
             tool("start")?;
@@ -213,6 +221,23 @@ fn on_row(
     Ok(Done::at(&format!("item-{id}"), notice))
 }
 
+/// Reopens a settled item. That is an edit of the checklist by hand, of one line (K-29).
+fn reopen(visit: &Visit, number: i64, id: &str) -> Result<(), Error> {
+    let shown = visit.run::<IssueShow>(issue_show::Input { number })?;
+    let mut lines = checklist::parse(&shown.checklist)
+        .map_err(|faults| Error::from(Refusal::BadChecklist { faults }))?;
+    // The lines of a checklist are its criteria, then its steps.
+    let at = shown.criteria.iter().chain(&shown.steps).position(|item| item.id == id);
+    let line = at.and_then(|at| lines.get_mut(at)).ok_or_else(|| no_item(id))?;
+    line.mark = Mark::Pending;
+    let input = json!({
+        "number": number,
+        "markdown": checklist::render(&lines),
+        "expectedRevision": shown.issue.revision,
+    });
+    visit.post("issue_checklist_edit", input).map(drop)
+}
+
 /// Removes an item from the list; a criterion stays visible as abandoned.
 fn drop_item(visit: &Visit, number: i64, id: &str, reason: Option<&str>) -> Result<Notice, Error> {
     let (item, is_criterion) = item(visit, number, id)?;
@@ -235,6 +260,13 @@ fn drop_item(visit: &Visit, number: i64, id: &str, reason: Option<&str>) -> Resu
 fn on_item(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
     let id = form.text("id");
     let notice = match form.action() {
+        // A criterion that nobody has claimed.
+        "accept" => {
+            let (item, _) = item(visit, number, id)?;
+            let input = json!({ "action": "done", "content": item.content });
+            visit.post_on(number, "todo", input)?;
+            Notice::done("Accepted.")
+        }
         "return" => {
             let feedback = form.given("reason").ok_or_else(|| missing(MISSING))?;
             visit.post("todo_return", json!({ "todoId": id, "feedback": feedback }))?;

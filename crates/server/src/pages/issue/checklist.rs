@@ -16,11 +16,6 @@ use crate::pages::words;
 /// The number of steps shown; more are shown on request.
 const SHOWN: usize = 300;
 
-/// The form of the buttons of all rows. There is only one, because a list may have 2,000 rows.
-/// A button outside of its form costs a browser the more, the more of them there are; so the menus of
-/// a long list are drawn one at a time ([`menu::draw`]).
-pub(super) const LIST: &str = "list";
-
 pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
     let standing: Vec<&ItemView> =
         shown.criteria.iter().filter(|item| item.status != ItemStatus::Abandoned).collect();
@@ -43,7 +38,6 @@ pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
                     }
                 }
             }, &html! {}))
-            (forms::of_buttons(visit, LIST, &html! {}))
             ul.card.checklist data-rows="" id="criteria-rows" {
                 @for (n, item) in shown.criteria.iter().enumerate() {
                     (row(
@@ -165,10 +159,11 @@ fn row(
     html! {
         li class=(class) id=(anchor) tabindex="-1" {
             (visit.notice_at(&anchor))
-            (mark(item, is_criterion, &state, is_open))
+            (mark(visit, item, is_criterion, &state, is_open))
             div.row-text {
                 p.content { (item.content) }
                 (below(visit, item, is_criterion))
+                @for form in ["tick", "decide", "more"] { (forms::refusal(visit, &key(form, item))) }
                 (menu::opened(visit, item, is_criterion))
             }
             (state.shown())
@@ -183,15 +178,29 @@ fn row(
     }
 }
 
+/// The key of a row's form. Each row has its own: a button that names a form elsewhere on the page
+/// (`form=`) costs a browser the more, the more of them there are, and a list may have 2,000 rows.
+pub(super) fn key(form: &str, item: &ItemView) -> String {
+    format!("{form}-{}", item.id)
+}
+
 /// The mark. For an open step it is the button that completes it.
-fn mark(item: &ItemView, is_criterion: bool, state: &State, is_open: bool) -> Markup {
-    html! {
-        @if is_open && !is_criterion {
-            button.tick type="submit" form=(LIST) name="do" value=(format!("done {}", item.id)) title="Complete it" {
-                (state.mark) span.hidden { "Complete “" (item.content) "”" }
-            }
-        } @else { (state.mark) }
+fn mark(
+    visit: &Visit,
+    item: &ItemView,
+    is_criterion: bool,
+    state: &State,
+    is_open: bool,
+) -> Markup {
+    if !is_open || is_criterion {
+        return state.mark.clone();
     }
+    let button = html! {
+        button.tick type="submit" name="do" value=(format!("done {}", item.id)) title="Complete it" {
+            (state.mark) span.hidden { "Complete “" (item.content) "”" }
+        }
+    };
+    forms::of_buttons(visit, &key("tick", item), "of-row", &button)
 }
 
 /// Evidence, reasons and notes.
@@ -229,22 +238,20 @@ fn is_proposed(item: &ItemView, is_criterion: bool) -> bool {
 fn decisions(visit: &Visit, item: &ItemView, is_criterion: bool) -> Markup {
     let button = |label: &str, action: &str| {
         html! {
-            button type="submit" form=(LIST) name="do" value=(format!("{action} {}", item.id)) class="button" {
-                (label)
-            }
+            button type="submit" name="do" value=(format!("{action} {}", item.id)) class="button" { (label) }
         }
     };
+    let form = |buttons: &Markup| forms::of_buttons(visit, &key("decide", item), "of-row", buttons);
     let is_claimed = item.claim.is_some()
         && item.accepted_at.is_none()
         && (is_criterion || matches!(item.status, ItemStatus::Pending | ItemStatus::InProgress));
     let back = format!("return-{}", item.id);
     html! {
         @if is_claimed && item.status != ItemStatus::Abandoned {
-            (button("Accept", "accept"))
+            (form(&button("Accept", "accept")))
             @if !visit.is_open(&back) { (forms::opener(visit, &back, "Return", None, "")) }
         } @else if is_proposed(item, is_criterion) {
-            (button("Ratify", "ratify"))
-            (button("Drop", "drop"))
+            (form(&html! { (button("Ratify", "ratify")) (button("Drop", "drop")) }))
         }
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
             @if stale.is_some() {
                 (notice::show(Tone::Changed, &html! {
                     b { "This changed while you were editing." }
-                    " Take over what you need into yours, and save it."
+                    " Copy what you need into your version, and save it."
                 }))
             } @else { (forms::refusal(visit, KEY)) }
             div class=(if stale.is_some() { "versions" } else { "version" }) {
@@ -49,7 +49,7 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
                         input type="hidden" name="revision" value=(revision);
                         (forms::field(visit, KEY, &Field {
                             name: "markdown", label, value: &shown.checklist, lines: lines(&shown.checklist),
-                            is_mono: true, ..Field::default()
+                            is_mono: true, is_fine: stale.is_some(), ..Field::default()
                         }))
                         (forms::save_or_cancel(KEY, "Save"))
                     }))

@@ -1,11 +1,13 @@
-//! The menu of a row: move, hold, defer, note, drop; and the small forms it unfolds.
+//! The menu of a row: accept, reopen, move, hold, defer, note, drop; and the small forms it unfolds.
+//!
+//! In a long list only the menu that was asked for is drawn.
 
 use maud::{Markup, html};
 use punchlist_core::todo::HoldKind;
 use punchlist_ops::views::ItemView;
 use punchlist_ops::views::issue::ItemStatus;
 
-use super::checklist::{LIST, Near};
+use super::checklist::{self, Near};
 use crate::pages::forms::{self, Field};
 use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
@@ -35,36 +37,39 @@ pub(super) fn draw(visit: &Visit, item: &ItemView, is_criterion: bool, near: Nea
     };
     let now = |label: &str, action: String| {
         html! {
-            button.menu-item type="submit" form=(LIST) name="do" value=(action) { (label) }
+            button.menu-item type="submit" name="do" value=(action) { (label) }
         }
     };
     let id = |item: Option<&ItemView>| item.map_or_else(String::new, |one| one.id.clone());
     let behind = behind.map_or("-", |one| one.id.as_str());
     let is_deferred = item.defer_until.is_some_and(|until| until > visit.now());
+    let is_dropped = item.status == ItemStatus::Abandoned;
+    let is_settled = item.accepted_at.is_some() || (!is_open && (!is_criterion || is_dropped));
+    let entries = html! {
+        @if is_criterion && is_open && item.claim.is_none() { a href=(to("accept")) { "Accept…" } }
+        @if is_settled { (now("Reopen", format!("reopen {}", item.id))) }
+        @if let Some(before) = before.filter(|_| is_open) {
+            (now("Move up", format!("move {} {} {}", item.id, before.id, id(after))))
+        }
+        @if after.is_some() && is_open {
+            (now("Move down", format!("move {} {behind} {}", item.id, id(after))))
+        }
+        @if is_open {
+            @if !is_criterion && item.status == ItemStatus::Pending {
+                (now("Start", format!("start {}", item.id)))
+            }
+            @if item.hold.is_some() { (now("Lift the hold", format!("unhold {}", item.id))) }
+            @else { a href=(to("hold")) { "Hold…" } }
+            @if is_deferred { (now("No longer deferred", format!("undefer {}", item.id))) }
+            @else { a href=(to("defer")) { "Defer…" } }
+        }
+        a href=(to("note")) { "Note…" }
+        @if is_open || (is_criterion && !is_dropped) { a href=(to("drop")) { "Drop…" } }
+    };
     html! {
         details.menu.row-menu id=(key(item)) open[visit.is_open(&key(item))] {
             summary.dots { (Icon::Dots.draw()) span.hidden { "More for “" (item.content) "”" } }
-            div.menu-list {
-                @if let Some(before) = before.filter(|_| is_open) {
-                    (now("Move up", format!("move {} {} {}", item.id, before.id, id(after))))
-                }
-                @if after.is_some() && is_open {
-                    (now("Move down", format!("move {} {behind} {}", item.id, id(after))))
-                }
-                @if is_open {
-                    @if !is_criterion && item.status == ItemStatus::Pending {
-                        (now("Start", format!("start {}", item.id)))
-                    }
-                    @if item.hold.is_some() { (now("Lift the hold", format!("unhold {}", item.id))) }
-                    @else { a href=(to("hold")) { "Hold…" } }
-                    @if is_deferred { (now("No longer deferred", format!("undefer {}", item.id))) }
-                    @else { a href=(to("defer")) { "Defer…" } }
-                }
-                a href=(to("note")) { "Note…" }
-                @if is_open || (is_criterion && item.status != ItemStatus::Abandoned) {
-                    a href=(to("drop")) { "Drop…" }
-                }
-            }
+            (forms::of_buttons(visit, &checklist::key("more", item), "menu-list", &entries))
         }
     }
 }
@@ -93,6 +98,9 @@ pub(super) fn opened(visit: &Visit, item: &ItemView, is_criterion: bool) -> Mark
     };
     let chosen = visit.typed(&key("hold"), "kind", HoldKind::Blocked.name());
     html! {
+        (unfold("accept", &html! {
+            p { "Nobody has claimed it. Accepting it says that you have seen that it holds." }
+        }, "Accept"))
         (unfold("return", &text("return", "reason", "What is missing?", "", 2), "Return"))
         (unfold("hold", &html! {
             div.field {

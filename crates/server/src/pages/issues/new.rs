@@ -29,7 +29,7 @@ pub(super) fn draw(visit: &Visit) -> Markup {
                 @if twins {
                     label.check {
                         input type="checkbox" name="force" value="true";
-                        span { "Create it although it looks the same" }
+                        span { "Create it even if it looks like a duplicate" }
                     }
                 }
                 (forms::save_or_cancel(KEY, "Save"))

@@ -26,7 +26,7 @@ pub(crate) use act::act;
 pub(crate) use metric::figure;
 
 fn status(visit: &Visit) -> Result<Output, Error> {
-    let mission = visit.part("slug").to_owned();
+    let mission = visit.part("slug").into();
     visit.run::<MissionStatus>(mission_status::Input { mission, open: Some(true) })
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                     (parts::empty(
                         "No pillars yet",
                         "Pillars with metrics come from the mission's file.",
-                        &format!("punch mission init --file missions/{}.json", mission.slug),
+                        &format!("punch mission init missions/{}.json", mission.slug),
                     ))
                 }
                 @for (pillar, metrics) in &charts { (pillar::draw(visit, &shown, pillar, metrics)) }

@@ -54,7 +54,7 @@ pub(super) fn draw(
             }
             @if active.is_empty() && backlog.is_empty() {
                 p.hint { "No todos. The owner of the pillar plans them, or you add one:" }
-                p.command { code { (format!("punch mission todo add {} {} \"…\"", shown.mission.slug, pillar.slug)) } }
+                p.command { code { (format!("punch mission add {} {} \"…\"", shown.mission.slug, pillar.slug)) } }
             }
             @if !active.is_empty() {
                 ul.criteria.card { @for todo in active.iter().take(shown_active) { (row(visit, todo)) } }

@@ -12,6 +12,7 @@ use crate::pages::forms::{Done, Form, missing, unknown};
 use crate::pages::gates;
 use crate::pages::notice::Notice;
 use crate::pages::visit::Visit;
+use crate::pages::words;
 
 pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
     match form.action() {
@@ -57,7 +58,10 @@ fn stop(visit: &Visit, id: &str) -> Result<Done, Error> {
     match at.open_run() {
         Some(run) => {
             visit.post("run_stop", json!({ "run": run.id }))?;
-            Ok(Done::at("top", Notice::done(format!("Stopped. {} ends its turn.", run.agent))))
+            Ok(Done::at(
+                "top",
+                Notice::done(format!("Stopped. {} ends its turn.", words::of_run(run))),
+            ))
         }
         None => {
             visit.post("session_end", json!({ "session": session.id }))?;

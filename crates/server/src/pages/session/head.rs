@@ -36,7 +36,7 @@ impl At<'_> {
 
     pub(super) fn agent(&self) -> &str {
         match self.open_run().or(self.runs.first()) {
-            Some(run) => &run.agent,
+            Some(run) => words::of_run(run),
             None => words::name(&self.session.started_by),
         }
     }
@@ -116,9 +116,8 @@ fn state(visit: &Visit, at: &At<'_>) -> Markup {
         (SessionState::Active, None) => html! {
             (marks::pending(marks::Shape::Round))
             span {
-                b { (at.agent()) } " is not running here"
-                @if let Some(host) = &at.session.host { " (it works in " (host) ")" }
-                ". Last change " (words::ago(at.session.updated_at, now)) "."
+                b { (at.agent()) } " is not working at the moment. "
+                "Last change " (words::ago(at.session.updated_at, now)) "."
             }
         },
     }
@@ -141,7 +140,7 @@ pub(super) fn on_run(visit: &Visit, run: &RunView, item: Option<&str>) -> Markup
             (RunState::Waiting, wait) => {
                 (marks::held())
                 span {
-                    b { (run.agent) }
+                    b { (words::of_run(run)) }
                     @match wait.map(|wait| wait.kind.as_ref()) {
                         Some("gate") => " waits for an answer.",
                         Some("delegations") => " waits for work that it delegated.",
@@ -154,7 +153,7 @@ pub(super) fn on_run(visit: &Visit, run: &RunView, item: Option<&str>) -> Markup
             (RunState::Running, _) => {
                 (marks::in_progress())
                 span {
-                    b { (run.agent) } " is working"
+                    b { (words::of_run(run)) } " is working"
                     @if let Some(item) = item { " on “" (item) "”" }
                     ", for " (words::since(run.created_at, visit.now()))
                 }
@@ -171,7 +170,10 @@ pub(super) fn opened(visit: &Visit, at: &At<'_>) -> Markup {
         @for key in ["pause", "resume"] { (forms::refusal(visit, key)) }
         @if visit.is_open(STOP) {
             (confirm(visit, &match open_run {
-                Some(run) => format!("Stops the run of {}. What it has written stays.", run.agent),
+                Some(run) => {
+                    let who = words::of_run(run);
+                    format!("Stops the run of {who}. What it has written stays.")
+                },
                 None => "Ends the session. Its issue stays as it is.".to_owned(),
             }))
         }

@@ -54,7 +54,7 @@ struct Page {
 fn page(visit: &Visit, conversation: &str) -> Result<Page, Error> {
     let before = visit.query("before");
     let input = conversation_show::Input {
-        conversation_id: conversation.to_owned(),
+        conversation_id: conversation.into(),
         after: maybe(None),
         before: maybe(before),
         newest: Some(true),
@@ -178,7 +178,7 @@ fn conversation(visit: &Visit, page: &Page, runs: &[RunView]) -> Markup {
                     }
                 }
             }
-            @if page.messages.is_empty() { p.hint { "Nothing was said yet." } }
+            @if page.messages.is_empty() { p.hint { "No messages yet." } }
             (chat::draw(visit, &page.messages, &around))
             @if page.is_newest { (stopped(runs)) } @else {
                 p.earlier { a href=(visit.path()) { "Show the newest messages" } }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use punchlist_core::run::RunState;
+use punchlist_core::text::counted;
 use punchlist_ops::views::run::RunView;
 
 use crate::pages::visit::Visit;
@@ -20,10 +21,10 @@ pub(super) fn continuation(runs: &[RunView]) -> Markup {
             }))
             p.hint {
                 @if run.drives {
-                    "Stops when the list is done, after " (run.max_continuations)
-                    " continuations, or after 2 without progress."
+                    "Stops when the list is done, after "
+                    (counted(run.max_continuations, "continuation", "continuations")) ", or after 2 without progress."
                 } @else {
-                    "It stops at the end of a turn, also while items are open."
+                    "It stops at the end of a turn, even while items are open."
                 }
             }
             @if let Some(percent) = percent {
@@ -86,7 +87,7 @@ pub(super) fn runs(visit: &Visit, runs: &[RunView]) -> Markup {
                                 RunState::Waiting => (marks::held()),
                                 RunState::Ended => (super::head::ended(run)),
                             }
-                            a href=(visit.at(&format!("/runs/{}", run.id))) { (run.agent) }
+                            a href=(visit.at(&format!("/runs/{}", run.id))) { (words::of_run(run)) }
                             span.when { (words::ago(run.created_at, visit.now())) }
                         }
                         @if run.state == RunState::Ended { p.hint { (super::stop_sentence(run)) } }

@@ -1,6 +1,7 @@
 //! One run: its activity or why it stopped, and its part of the conversation.
 
 use maud::html;
+use punchlist_core::conversation::MessageKind;
 use punchlist_core::run::RunState;
 use punchlist_ops::Error;
 use punchlist_ops::input::Limit;
@@ -26,7 +27,7 @@ use crate::pages::{marks, parts, words};
 fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Error> {
     let ask = |after: Option<&str>, before: Option<&str>, newest: bool, limit: i64| {
         visit.run::<ConversationShow>(conversation_show::Input {
-            conversation_id: run.conversation_id.to_string(),
+            conversation_id: run.conversation_id.to_string().into(),
             after: maybe(after),
             before: maybe(before),
             newest: Some(newest),
@@ -80,9 +81,14 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         let to = visit.at(&format!("/sessions/{session}"));
         crumbs.push(("Session".to_owned(), to));
     }
-    let asked = messages.first().map(|message| message.text.as_str()).unwrap_or_default();
-    let name = first_line(asked).unwrap_or_else(|| format!("Run of {}", run.agent));
+    // A host's run may begin without a prompt; our own words to its model are no title.
+    let asked = messages.first().filter(|message| message.kind != MessageKind::Synthetic);
+    let name = asked
+        .and_then(|message| first_line(&message.text))
+        .or_else(|| session.as_ref().map(|session| session.title.clone()))
+        .unwrap_or_else(|| format!("Run of {}", words::of_run(run)));
     let runs = std::slice::from_ref(run);
+    let stops = format!("Stops the run of {}. What it has written stays.", words::of_run(run));
     let around = Around { runs, is_newest: !has_more, is_live: false };
     let body = html! {
         (frame::head(&Head {
@@ -96,7 +102,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                 (visit.notice_at("top"))
                 @for key in ["pause", "resume"] { (forms::refusal(visit, key)) }
                 @if visit.is_open(head::STOP) && !is_over {
-                    (head::confirm(visit, &format!("Stops the run of {}. What it has written stays.", run.agent)))
+                    (head::confirm(visit, &stops))
                 }
                 @if is_over && run.stop_code.is_some() {
                     (notice::show(Tone::Refused, &html! { (stop_sentence(run)) }))
@@ -104,7 +110,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                 @if !waiting.items.is_empty() { (gates::list(visit, &waiting)) }
                 section aria-labelledby="chat-title" {
                     h2.hidden id="chat-title" { "Conversation" }
-                    @if messages.is_empty() { p.hint { "Nothing was said yet." } }
+                    @if messages.is_empty() { p.hint { "No messages yet." } }
                     (chat::draw(visit, &messages, &around))
                     @if let Some(last) = messages.last().filter(|_| has_more) {
                         p.earlier { a href=(visit.here(&[("after", Some(&last.id))])) { "Show later messages" } }
@@ -112,7 +118,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                     div data-end="" {}
                 }
                 @if let Some(session) = &session {
-                    (super::post(visit, &run.agent, head::is_ended(session)))
+                    (super::post(visit, words::of_run(run), head::is_ended(session)))
                 }
             }
             aside.rail aria-label="About this run" {
@@ -122,7 +128,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                 details.rail-part id="about" {
                     (parts::rail_head("about-title", "About", &html! {}))
                     dl.pairs {
-                        dt { "Agent" } dd { (run.agent) }
+                        dt { "Agent" } dd { (words::of_run(run)) }
                         dt { "State" } dd {
                             @match run.state {
                                 RunState::Running => { (marks::in_progress()) " running" }
