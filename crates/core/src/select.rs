@@ -1,7 +1,9 @@
 //! Which items come first, and which one is next, by the list's selector.
 //!
 //! The same order is used everywhere: in views, by the driver, and when an item is started because
-//! none is in progress.
+//! none is in progress. What a caller may take next also depends on the caller: `next_for`.
+
+mod taking;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +12,8 @@ use crate::plan::waiting;
 use crate::policy::{Selector, policy};
 use crate::text::normalised;
 use crate::{Snapshot, Status, Time, Todo, TodoId, TodoKind};
+
+pub use taking::next_for;
 
 /// The loaded items in view in the order of the list's selector; ties go to the older, then to the id.
 #[must_use]

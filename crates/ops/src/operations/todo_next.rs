@@ -5,7 +5,7 @@ use punchlist_core::command::TakeTodo;
 use punchlist_core::lease::{LEASE_S, LEASE_S_MAX};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::Title;
-use punchlist_core::{List, ListKind, Refusal, Scope, Status, Time, TodoId, select};
+use punchlist_core::{ListKind, Refusal, Scope, select};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::take::Look;
@@ -123,28 +123,10 @@ fn look(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Look, Error> {
     call.lock_owner(scope)?;
     call.tx().lock_list(list.id)?;
     let clock = call.tx().clock()?;
-    let next = next_of_one(call, &list, clock)?;
-    Ok(next.map_or(Look::Nothing, |id| Look::Found(list, id)))
-}
-
-/// The next item of a list that allows one item in progress. If another caller's item is in
-/// progress, nothing can be taken; otherwise the selector decides.
-fn next_of_one(call: &mut Call<'_, '_>, list: &List, clock: Time) -> Result<Option<TodoId>, Error> {
     let snapshot = call.snapshot(list.clone(), Load::All)?;
-    let me = call.envelope().actor.principal.as_str();
-    let working = snapshot.todos.values().filter(|todo| todo.status == Status::InProgress);
-    for todo in working {
-        match snapshot.leases.get(&todo.id).and_then(|lease| lease.held_by(clock)) {
-            Some(holder) if holder == me => return Ok(Some(todo.id)),
-            Some(_) => return Ok(None),
-            // Only this item can be taken, because no second item may be started.
-            None if policy(list.kind()).wip == Wip::AtMostOne => {
-                return Ok(todo.is_actionable(call.envelope().now).then_some(todo.id));
-            }
-            None => {}
-        }
-    }
-    Ok(select::next(&snapshot, call.envelope().now).map(|todo| todo.id))
+    let (actor, now) = (&call.envelope().actor, call.envelope().now);
+    let next = select::next_for(&snapshot, actor, now, clock).map(|todo| todo.id);
+    Ok(next.map_or(Look::Nothing, |id| Look::Found(list, id)))
 }
 
 /// The list that the caller named.

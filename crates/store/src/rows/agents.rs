@@ -66,9 +66,9 @@ impl Tx<'_> {
 
 fn read(row: &Row<'_>) -> Result<Agent, Error> {
     Ok(Agent {
-        path: word("agent path", &row.text(0)?, AgentPath::parse)?,
+        path: word("agent path", row.str(0)?, AgentPath::parse)?,
         kind: row.opt_text(1)?,
-        status: word("agent status", &row.text(2)?, AgentStatus::parse)?,
+        status: word("agent status", row.str(2)?, AgentStatus::parse)?,
         note: row.opt_text(3)?,
         heartbeat_at: time(row, 4)?,
         created_at: time(row, 5)?,

@@ -95,6 +95,18 @@ impl Tx<'_> {
         self.append(stamp, &id, &opened.into())
     }
 
+    pub(super) fn title_conversation(
+        &mut self,
+        id: ConversationId,
+        title: &str,
+    ) -> Result<(), Error> {
+        let id = id.to_string();
+        self.write(
+            sql!("UPDATE conversations SET title = $2 WHERE id = $1"),
+            &[(&id).into(), title.into()],
+        )
+    }
+
     /// Inserts a message.
     pub fn post(&mut self, message: &Message, stamp: &Stamp) -> Result<(), Error> {
         let (id, conversation) = (message.id.to_string(), message.conversation_id.to_string());
@@ -267,15 +279,15 @@ impl Tx<'_> {
 
 fn read_message(conversation_id: ConversationId, row: &Row<'_>) -> Result<Message, Error> {
     Ok(Message {
-        id: word("message id", &row.text(0)?, MessageId::parse)?,
+        id: word("message id", row.str(0)?, MessageId::parse)?,
         conversation_id,
-        role: word("speaker", &row.text(1)?, Speaker::parse)?,
-        kind: word("message kind", &row.text(2)?, MessageKind::parse)?,
+        role: word("speaker", row.str(1)?, Speaker::parse)?,
+        kind: word("message kind", row.str(2)?, MessageKind::parse)?,
         author: row.text(3)?,
         text: row.text(4)?,
         created_at: time(row, 5)?,
-        run_id: row.opt_text(6)?.map(|id| word("run id", &id, RunId::parse)).transpose()?,
-        part: row.opt_text(7)?.map(|text| serde_json::from_str(&text)).transpose()?,
+        run_id: row.opt_str(6)?.map(|id| word("run id", id, RunId::parse)).transpose()?,
+        part: row.opt_str(7)?.map(serde_json::from_str).transpose()?,
         reach: reach(row, 8)?,
     })
 }
@@ -293,9 +305,9 @@ fn read(row: &Row<'_>) -> Result<Conversation, Error> {
         _ => None,
     };
     Ok(Conversation {
-        id: word("conversation id", &row.text(0)?, ConversationId::parse)?,
-        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
-        channel: word("channel", &row.text(2)?, Channel::parse)?,
+        id: word("conversation id", row.str(0)?, ConversationId::parse)?,
+        project_id: word("project id", row.str(1)?, ProjectId::parse)?,
+        channel: word("channel", row.str(2)?, Channel::parse)?,
         title: row.text(3)?,
         about,
         created_at: time(row, 4)?,

@@ -372,23 +372,23 @@ fn read(row: &Row<'_>) -> Result<Held, Error> {
     let (decision, decision_reason) = decided.map(Decided::into_parts).unzip();
     let decision_reason = decision_reason.flatten();
     let delegation = Delegation {
-        id: word("delegation id", &row.text(0)?, DelegationId::parse)?,
-        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        id: word("delegation id", row.str(0)?, DelegationId::parse)?,
+        project_id: word("project id", row.str(1)?, ProjectId::parse)?,
         kind: row.text(2)?,
         mission: row.text(3)?,
         rationale: row.opt_text(4)?,
-        mode: word("mode", &row.text(5)?, Mode::parse)?,
-        state: word("delegation state", &row.text(6)?, DelegationState::parse)?,
-        review: word("review", &row.text(7)?, Review::parse)?,
-        todo_id: row.opt_text(8)?.map(|id| word("todo id", &id, TodoId::parse)).transpose()?,
+        mode: word("mode", row.str(5)?, Mode::parse)?,
+        state: word("delegation state", row.str(6)?, DelegationState::parse)?,
+        review: word("review", row.str(7)?, Review::parse)?,
+        todo_id: row.opt_str(8)?.map(|id| word("todo id", id, TodoId::parse)).transpose()?,
         session_id: row
-            .opt_text(9)?
-            .map(|id| word("session id", &id, SessionId::parse))
+            .opt_str(9)?
+            .map(|id| word("session id", id, SessionId::parse))
             .transpose()?,
-        issue_id: row.opt_text(10)?.map(|id| word("issue id", &id, IssueId::parse)).transpose()?,
+        issue_id: row.opt_str(10)?.map(|id| word("issue id", id, IssueId::parse)).transpose()?,
         delegated_by: row.text(11)?,
-        parent_agent: word("agent path", &row.text(12)?, AgentPath::parse)?,
-        agent: word("agent path", &row.text(13)?, AgentPath::parse)?,
+        parent_agent: word("agent path", row.str(12)?, AgentPath::parse)?,
+        agent: word("agent path", row.str(13)?, AgentPath::parse)?,
         attempts: row.int(14)?,
         result: row.opt_text(15)?,
         error: row.opt_text(16)?,
@@ -399,10 +399,10 @@ fn read(row: &Row<'_>) -> Result<Held, Error> {
         updated_at: time(row, 20)?,
         finished_at: opt_time(row, 21)?,
         conversation_id: row
-            .opt_text(22)?
-            .map(|id| word("conversation id", &id, ConversationId::parse))
+            .opt_str(22)?
+            .map(|id| word("conversation id", id, ConversationId::parse))
             .transpose()?,
-        run_id: row.opt_text(23)?.map(|id| word("run id", &id, RunId::parse)).transpose()?,
+        run_id: row.opt_str(23)?.map(|id| word("run id", id, RunId::parse)).transpose()?,
         reach: reach(row, 24)?,
     };
     let (holder, epoch, until) = (row.opt_text(25)?, row.int(26)?, opt_time(row, 27)?);

@@ -71,8 +71,7 @@ impl Recorded {
 
     /// The event; `None` if this build does not know its type.
     pub fn event(&self) -> Result<Option<Event>, Error> {
-        let mut reader = serde_json::Deserializer::from_str(&self.data);
-        Ok(Event::read(&self.type_name, &mut reader)?)
+        Ok(Event::read(&self.type_name, &self.data)?)
     }
 
     /// The event, if it has this type; others are not parsed.
@@ -411,7 +410,7 @@ fn read(row: &Row<'_>) -> Result<Recorded, Error> {
         seq: row.int(0)?,
         v: row.int(1)?,
         type_name: row.text(2)?,
-        project: word("project id", &row.text(3)?, ProjectId::parse)?,
+        project: word("project id", row.str(3)?, ProjectId::parse)?,
         aggregate: row.text(4)?,
         actor: row.text(5)?,
         acting_as: row.opt_text(6)?,

@@ -262,36 +262,33 @@ impl Tx<'_> {
 }
 
 fn read(row: &Row<'_>) -> Result<Gate, Error> {
-    let response = row.opt_text(13)?.map(|text| serde_json::from_str(&text)).transpose()?;
+    let response = row.opt_str(13)?.map(serde_json::from_str).transpose()?;
     Ok(Gate {
-        id: word("gate id", &row.text(0)?, GateId::parse)?,
-        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
-        kind: word("gate kind", &row.text(2)?, GateKind::parse)?,
-        purpose: row
-            .opt_text(3)?
-            .map(|word_| word("purpose", &word_, Purpose::parse))
-            .transpose()?,
-        state: word("gate state", &row.text(4)?, GateState::parse)?,
+        id: word("gate id", row.str(0)?, GateId::parse)?,
+        project_id: word("project id", row.str(1)?, ProjectId::parse)?,
+        kind: word("gate kind", row.str(2)?, GateKind::parse)?,
+        purpose: row.opt_str(3)?.map(|word_| word("purpose", word_, Purpose::parse)).transpose()?,
+        state: word("gate state", row.str(4)?, GateState::parse)?,
         session_id: row
-            .opt_text(5)?
-            .map(|id| word("session id", &id, SessionId::parse))
+            .opt_str(5)?
+            .map(|id| word("session id", id, SessionId::parse))
             .transpose()?,
-        issue_id: row.opt_text(6)?.map(|id| word("issue id", &id, IssueId::parse)).transpose()?,
+        issue_id: row.opt_str(6)?.map(|id| word("issue id", id, IssueId::parse)).transpose()?,
         text: row.text(7)?,
-        details: serde_json::from_str(&row.text(8)?)?,
+        details: serde_json::from_str(row.str(8)?)?,
         asked_by: row.text(9)?,
-        agent: word("agent path", &row.text(10)?, AgentPath::parse)?,
+        agent: word("agent path", row.str(10)?, AgentPath::parse)?,
         created_at: time(row, 11)?,
         revision: row.opt_int(12)?,
         response,
         answered_by: row.opt_text(14)?,
         answered_at: opt_time(row, 15)?,
         collected_at: opt_time(row, 16)?,
-        todo_id: row.opt_text(17)?.map(|id| word("todo id", &id, TodoId::parse)).transpose()?,
-        run_id: row.opt_text(18)?.map(|id| word("run id", &id, RunId::parse)).transpose()?,
+        todo_id: row.opt_str(17)?.map(|id| word("todo id", id, TodoId::parse)).transpose()?,
+        run_id: row.opt_str(18)?.map(|id| word("run id", id, RunId::parse)).transpose()?,
         end: row
-            .opt_text(19)?
-            .map(|status| word("issue status", &status, IssueStatus::parse))
+            .opt_str(19)?
+            .map(|status| word("issue status", status, IssueStatus::parse))
             .transpose()?,
         reach: reach(row, 20)?,
     })

@@ -147,7 +147,7 @@ impl Tx<'_> {
                  ORDER BY p.at DESC, s.id"
             ),
             &[process.into(), (&project).into()],
-            |row| word("session id", &row.text(0)?, SessionId::parse),
+            |row| word("session id", row.str(0)?, SessionId::parse),
         )
     }
 
@@ -172,7 +172,7 @@ impl Tx<'_> {
             ),
         );
         let found = self.first(statement, &[(&project).into(), host.name().into()], |row| {
-            word("session id", &row.text(0)?, SessionId::parse)
+            word("session id", row.str(0)?, SessionId::parse)
         })?;
         match found {
             Some(id) => self.session_by_id(id),
@@ -188,7 +188,7 @@ impl Tx<'_> {
                 "SELECT issue_id FROM bindings WHERE session_id = $1 ORDER BY bound_at DESC LIMIT 1"
             ),
             &[(&session).into()],
-            |row| word("issue id", &row.text(0)?, IssueId::parse),
+            |row| word("issue id", row.str(0)?, IssueId::parse),
         )
     }
 }
@@ -199,10 +199,10 @@ fn read(row: &Row<'_>) -> Result<HostRecord, Error> {
         _ => None,
     };
     Ok(HostRecord {
-        session_id: word("session id", &row.text(0)?, SessionId::parse)?,
-        host: word("host", &row.text(1)?, Host::parse)?,
+        session_id: word("session id", row.str(0)?, SessionId::parse)?,
+        host: word("host", row.str(1)?, Host::parse)?,
         version: row.opt_text(2)?,
-        event: word("event of a hook", &row.text(3)?, Happened::parse)?,
+        event: word("event of a hook", row.str(3)?, Happened::parse)?,
         at: time(row, 4)?,
         stop,
         doubled_at: opt_time(row, 8)?,

@@ -255,8 +255,8 @@ impl Tx<'_> {
             ),
             &[(&project).into(), first.into(), last.into()],
             |row| {
-                let kind = word("todo kind", &row.text(1)?, TodoKind::parse)?;
-                let status = word("status", &row.text(2)?, Status::parse)?;
+                let kind = word("todo kind", row.str(1)?, TodoKind::parse)?;
+                let status = word("status", row.str(2)?, Status::parse)?;
                 let marks = (row.int(3)? == 1, row.int(4)? == 1);
                 Ok((row.int(0)?, kind, status, marks, row.int(5)?))
             },
@@ -484,12 +484,12 @@ fn query(dialect: Dialect, words: &[String], by: Match) -> String {
 
 fn read(row: &Row<'_>) -> Result<Issue, Error> {
     Ok(Issue {
-        id: word("issue id", &row.text(0)?, IssueId::parse)?,
-        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        id: word("issue id", row.str(0)?, IssueId::parse)?,
+        project_id: word("project id", row.str(1)?, ProjectId::parse)?,
         number: row.int(2)?,
         title: row.text(3)?,
         body: row.text(4)?,
-        status: word("issue status", &row.text(5)?, IssueStatus::parse)?,
+        status: word("issue status", row.str(5)?, IssueStatus::parse)?,
         assignment: row.opt_text(6)?,
         revision: row.int(7)?,
         created_by: row.text(8)?,
@@ -505,8 +505,8 @@ fn read(row: &Row<'_>) -> Result<Issue, Error> {
             None => Vec::new(),
         },
         priority: row
-            .opt_text(14)?
-            .map(|text| word("priority", &text, Priority::parse))
+            .opt_str(14)?
+            .map(|text| word("priority", text, Priority::parse))
             .transpose()?,
         assignee: row.opt_text(15)?,
     })

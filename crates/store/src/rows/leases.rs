@@ -25,7 +25,7 @@ impl Tx<'_> {
                  JOIN leases AS e ON e.todo_id = t.id WHERE t.list_id = $1"
             ),
             &[(&list).into()],
-            |row| Ok((word("todo id", &row.text(0)?, TodoId::parse)?, read(row, 1)?)),
+            |row| Ok((word("todo id", row.str(0)?, TodoId::parse)?, read(row, 1)?)),
         )
     }
 
@@ -50,7 +50,7 @@ impl Tx<'_> {
             &[(&project).into(), now.micros().into(), limit.into(), i64::MAX.into()],
             |row| {
                 Ok(Leased {
-                    todo_id: word("todo id", &row.text(0)?, TodoId::parse)?,
+                    todo_id: word("todo id", row.str(0)?, TodoId::parse)?,
                     title: row.text(1)?,
                     started_at: row.opt_int(2)?.map(Time::from_micros),
                     lease: read(row, 3)?,

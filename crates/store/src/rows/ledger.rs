@@ -36,9 +36,9 @@ impl Tx<'_> {
             &[(&issue).into()],
             |row| {
                 Ok(IssueUpdate {
-                    id: word("update id", &row.text(0)?, UpdateId::parse)?,
+                    id: word("update id", row.str(0)?, UpdateId::parse)?,
                     issue_id,
-                    kind: word("update kind", &row.text(1)?, UpdateKind::parse)?,
+                    kind: word("update kind", row.str(1)?, UpdateKind::parse)?,
                     author: row.text(2)?,
                     text: row.text(3)?,
                     created_at: time(row, 4)?,

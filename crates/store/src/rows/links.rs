@@ -87,11 +87,11 @@ impl Tx<'_> {
             &[(&issue).into()],
             |row| {
                 Ok(Seen {
-                    kind: word("link kind", &row.text(0)?, LinkKind::parse)?,
+                    kind: word("link kind", row.str(0)?, LinkKind::parse)?,
                     outgoing: row.int(1)? == 1,
                     number: row.int(2)?,
                     title: row.text(3)?,
-                    status: word("issue status", &row.text(4)?, IssueStatus::parse)?,
+                    status: word("issue status", row.str(4)?, IssueStatus::parse)?,
                 })
             },
         )
@@ -100,11 +100,11 @@ impl Tx<'_> {
 
 fn read(row: &Row<'_>) -> Result<Link, Error> {
     Ok(Link {
-        id: word("link id", &row.text(0)?, LinkId::parse)?,
-        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
-        from_issue: word("issue id", &row.text(2)?, IssueId::parse)?,
-        to_issue: word("issue id", &row.text(3)?, IssueId::parse)?,
-        kind: word("link kind", &row.text(4)?, LinkKind::parse)?,
+        id: word("link id", row.str(0)?, LinkId::parse)?,
+        project_id: word("project id", row.str(1)?, ProjectId::parse)?,
+        from_issue: word("issue id", row.str(2)?, IssueId::parse)?,
+        to_issue: word("issue id", row.str(3)?, IssueId::parse)?,
+        kind: word("link kind", row.str(4)?, LinkKind::parse)?,
         created_by: row.text(5)?,
         created_at: time(row, 6)?,
     })

@@ -141,8 +141,7 @@ impl Tx<'_> {
         todo: TodoKey,
     ) -> Result<Option<(List, TodoId)>, Error> {
         let project = project.to_string();
-        let found =
-            |row: &Row<'_>| Ok((alone(row)?, word("todo id", &row.text(8)?, TodoId::parse)?));
+        let found = |row: &Row<'_>| Ok((alone(row)?, word("todo id", row.str(8)?, TodoId::parse)?));
         match todo {
             TodoKey::Id(id) => {
                 let id = id.to_string();

@@ -164,8 +164,8 @@ impl Tx<'_> {
             self.dialect().pick(sql!(due!("")), sql!(due!(" FOR UPDATE OF k SKIP LOCKED")));
         self.query(statement, &[now.micros().into(), limit.into()], |row| {
             Ok(DueMetric {
-                id: word("metric id", &row.text(0)?, MetricId::parse)?,
-                mission_id: word("mission id", &row.text(2)?, MissionId::parse)?,
+                id: word("metric id", row.str(0)?, MetricId::parse)?,
+                mission_id: word("mission id", row.str(2)?, MissionId::parse)?,
                 home: Home { project: row.text(1)?, mission: row.text(3)?, metric: row.text(4)? },
             })
         })
@@ -236,7 +236,7 @@ impl Tx<'_> {
                  WHERE p.mission_id = $1"
             ),
             &[(&mission).into()],
-            |row| reading(row, word("metric id", &row.text(3)?, MetricId::parse)?),
+            |row| reading(row, word("metric id", row.str(3)?, MetricId::parse)?),
         )
     }
 
@@ -281,15 +281,15 @@ fn reading(row: &Row<'_>, metric_id: MetricId) -> Result<Reading, Error> {
 
 fn read(row: &Row<'_>) -> Result<(PillarId, Metric), Error> {
     let metric = Metric {
-        id: word("metric id", &row.text(1)?, MetricId::parse)?,
+        id: word("metric id", row.str(1)?, MetricId::parse)?,
         slug: row.text(2)?,
         name: row.text(3)?,
-        kind: word("metric type", &row.text(4)?, MetricKind::parse)?,
+        kind: word("metric type", row.str(4)?, MetricKind::parse)?,
         unit: row.opt_text(5)?,
-        target: row.opt_text(6)?.map(|text| serde_json::from_str(&text)).transpose()?,
-        collect: row.opt_text(7)?.map(|text| serde_json::from_str(&text)).transpose()?,
+        target: row.opt_str(6)?.map(serde_json::from_str).transpose()?,
+        collect: row.opt_str(7)?.map(serde_json::from_str).transpose()?,
         cron: row.opt_text(8)?,
         archived_at: opt_time(row, 9)?,
     };
-    Ok((word("pillar id", &row.text(0)?, PillarId::parse)?, metric))
+    Ok((word("pillar id", row.str(0)?, PillarId::parse)?, metric))
 }

@@ -137,11 +137,11 @@ impl Tx<'_> {
             ),
             &[(&id).into()],
             |row| {
-                let pillar = word("pillar id", &row.text(0)?, PillarId::parse)?;
+                let pillar = word("pillar id", row.str(0)?, PillarId::parse)?;
                 let strategy = Strategy {
-                    id: word("strategy id", &row.text(1)?, StrategyId::parse)?,
+                    id: word("strategy id", row.str(1)?, StrategyId::parse)?,
                     description: row.text(2)?,
-                    status: word("strategy status", &row.text(3)?, StrategyStatus::parse)?,
+                    status: word("strategy status", row.str(3)?, StrategyStatus::parse)?,
                 };
                 Ok((pillar, strategy))
             },
@@ -156,13 +156,13 @@ impl Tx<'_> {
             ),
             &[(&id).into()],
             |row| {
-                let id = word("pillar id", &row.text(0)?, PillarId::parse)?;
+                let id = word("pillar id", row.str(0)?, PillarId::parse)?;
                 Ok(Pillar {
                     id,
                     slug: row.text(1)?,
                     name: row.text(2)?,
                     description: row.text(3)?,
-                    status: word("standing", &row.text(4)?, Standing::parse)?,
+                    status: word("standing", row.str(4)?, Standing::parse)?,
                     conversation_id: conversation(row, 5)?,
                     todos_conversation_id: conversation(row, 6)?,
                     metrics: metrics.remove(&id).unwrap_or_default(),
@@ -322,7 +322,7 @@ impl Tx<'_> {
             ),
             &[(&project).into(), mission.into(), pillar.into()],
             |row| {
-                let status = word("status", &row.text(0)?, punchlist_core::Status::parse)?;
+                let status = word("status", row.str(0)?, punchlist_core::Status::parse)?;
                 Ok((status, row.int(1)?))
             },
         )?;
@@ -340,14 +340,14 @@ fn conversation(row: &Row<'_>, column: usize) -> Result<ConversationId, Error> {
 
 /// Reads a mission without its pillars.
 fn read(row: &Row<'_>) -> Result<Mission, Error> {
-    let Config { cadence, todo } = serde_json::from_str(&row.text(6)?)?;
+    let Config { cadence, todo } = serde_json::from_str(row.str(6)?)?;
     Ok(Mission {
-        id: word("mission id", &row.text(0)?, MissionId::parse)?,
-        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        id: word("mission id", row.str(0)?, MissionId::parse)?,
+        project_id: word("project id", row.str(1)?, ProjectId::parse)?,
         slug: row.text(2)?,
         name: row.text(3)?,
         description: row.text(4)?,
-        status: word("standing", &row.text(5)?, Standing::parse)?,
+        status: word("standing", row.str(5)?, Standing::parse)?,
         cadence,
         todo,
         conversation_id: conversation(row, 7)?,

@@ -31,7 +31,7 @@ impl Tx<'_> {
             ),
             &[(&list).into()],
             |row| {
-                let todo_id = word("todo id", &row.text(0)?, TodoId::parse)?;
+                let todo_id = word("todo id", row.str(0)?, TodoId::parse)?;
                 let (author, text) = (row.text(1)?, row.text(2)?);
                 Ok(Note { todo_id, author, text, at: time(row, 3)? })
             },

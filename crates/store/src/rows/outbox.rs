@@ -263,7 +263,7 @@ impl Tx<'_> {
 fn read(row: &Row<'_>) -> Result<Work, Error> {
     Ok(Work {
         id: row.text(0)?,
-        effect: serde_json::from_str(&row.text(1)?)?,
+        effect: serde_json::from_str(row.str(1)?)?,
         attempt: row.int(2)?,
         epoch: row.int(3)?,
     })

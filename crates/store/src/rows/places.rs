@@ -160,7 +160,7 @@ impl Tx<'_> {
         (first, end): &(String, String),
     ) -> Result<Option<(TodoId, String)>, Error> {
         self.first(sql!(first_open!()), &[list.into(), first.into(), end.into()], |row| {
-            Ok((word("todo id", &row.text(0)?, TodoId::parse)?, row.text(1)?))
+            Ok((word("todo id", row.str(0)?, TodoId::parse)?, row.text(1)?))
         })
     }
 
@@ -229,7 +229,7 @@ impl Tx<'_> {
         let keys = self.query(
             sql!("SELECT id, tree_key FROM todos WHERE list_id = $1"),
             &[(&list).into()],
-            |row| Ok((word("todo id", &row.text(0)?, TodoId::parse)?, row.opt_text(1)?)),
+            |row| Ok((word("todo id", row.str(0)?, TodoId::parse)?, row.opt_text(1)?)),
         )?;
         Ok(keys.into_iter().collect())
     }

@@ -9,14 +9,14 @@ impl Tx<'_> {
     /// The project with this name, if anything was ever written to it.
     pub fn project(&mut self, name: &str) -> Result<Option<ProjectId>, Error> {
         self.first(sql!("SELECT id FROM projects WHERE name = $1"), &[name.into()], |row| {
-            word("project id", &row.text(0)?, ProjectId::parse)
+            word("project id", row.str(0)?, ProjectId::parse)
         })
     }
 
     /// All projects.
     pub fn projects(&mut self) -> Result<Vec<ProjectId>, Error> {
         self.query(sql!("SELECT id FROM projects ORDER BY id"), &[], |row| {
-            word("project id", &row.text(0)?, ProjectId::parse)
+            word("project id", row.str(0)?, ProjectId::parse)
         })
     }
 
@@ -43,7 +43,7 @@ impl Tx<'_> {
                 "SELECT id, CASE WHEN place IS NULL THEN 0 ELSE 1 END FROM projects WHERE name = $1"
             ),
             &[name.into()],
-            |row| Ok((word("project id", &row.text(0)?, ProjectId::parse)?, row.int(1)? == 1)),
+            |row| Ok((word("project id", row.str(0)?, ProjectId::parse)?, row.int(1)? == 1)),
         )
     }
 

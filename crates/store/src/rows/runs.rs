@@ -51,7 +51,7 @@ impl Tx<'_> {
                  WHERE r.id = $1"
             ),
             &[(&id).into()],
-            |row| Ok((word("project id", &row.text(0)?, ProjectId::parse)?, row.text(1)?)),
+            |row| Ok((word("project id", row.str(0)?, ProjectId::parse)?, row.text(1)?)),
         )
     }
 
@@ -136,7 +136,7 @@ impl Tx<'_> {
                  AND (state = 'queued' OR state = 'running') ORDER BY id"
             ),
             &[(&run).into()],
-            |row| word("delegation id", &row.text(0)?, DelegationId::parse),
+            |row| word("delegation id", row.str(0)?, DelegationId::parse),
         )
     }
 
@@ -153,7 +153,7 @@ impl Tx<'_> {
                  UNION ALL SELECT id FROM gates WHERE session_id = $2 AND state = 'open' LIMIT 1"
             ),
             &[(&run).into(), session.as_deref().into()],
-            |row| word("gate id", &row.text(0)?, GateId::parse),
+            |row| word("gate id", row.str(0)?, GateId::parse),
         )
     }
 
@@ -228,5 +228,5 @@ impl Tx<'_> {
 }
 
 fn read(row: &Row<'_>) -> Result<RunRow, Error> {
-    Ok((serde_json::from_str(&row.text(0)?)?, row.int(1)?))
+    Ok((serde_json::from_str(row.str(0)?)?, row.int(1)?))
 }

@@ -85,7 +85,7 @@ impl Tx<'_> {
         self.first(
             sql!("SELECT id FROM sessions WHERE bound_issue = $1 AND state <> 'ended'"),
             &[(&issue).into()],
-            |row| word("session id", &row.text(0)?, SessionId::parse),
+            |row| word("session id", row.str(0)?, SessionId::parse),
         )
     }
 
@@ -162,6 +162,10 @@ impl Tx<'_> {
                 Event::SessionUnbound(unbound) => {
                     self.unbind(session.id, unbound.issue_id, stamp.at)?;
                 }
+                Event::SessionTitled(titled) => {
+                    // The chat of a session has its title.
+                    self.title_conversation(session.conversation_id, &titled.title)?;
+                }
                 _ => {}
             }
             self.append(stamp, &session.id.to_string(), event)?;
@@ -206,7 +210,8 @@ impl Tx<'_> {
         self.write(
             sql!(
                 "UPDATE sessions SET state = $2, bound_issue = $3, updated_at = $4, \
-                 ended_at = $5, paused_by = $6, external_id = $7, directory = $8 WHERE id = $1"
+                 ended_at = $5, paused_by = $6, external_id = $7, directory = $8, title = $9 \
+                 WHERE id = $1"
             ),
             &[
                 (&id).into(),
@@ -217,6 +222,7 @@ impl Tx<'_> {
                 session.paused_by.map(Role::name).into(),
                 session.external_id.as_deref().into(),
                 session.directory.as_deref().into(),
+                (&session.title).into(),
             ],
         )
     }
@@ -246,15 +252,12 @@ impl Tx<'_> {
 
 fn read(row: &Row<'_>) -> Result<Session, Error> {
     Ok(Session {
-        id: word("session id", &row.text(0)?, SessionId::parse)?,
-        project_id: word("project id", &row.text(1)?, ProjectId::parse)?,
+        id: word("session id", row.str(0)?, SessionId::parse)?,
+        project_id: word("project id", row.str(1)?, ProjectId::parse)?,
         title: row.text(2)?,
-        state: word("session state", &row.text(3)?, SessionState::parse)?,
-        bound_issue: row
-            .opt_text(4)?
-            .map(|id| word("issue id", &id, IssueId::parse))
-            .transpose()?,
-        conversation_id: word("conversation id", &row.text(5)?, ConversationId::parse)?,
+        state: word("session state", row.str(3)?, SessionState::parse)?,
+        bound_issue: row.opt_str(4)?.map(|id| word("issue id", id, IssueId::parse)).transpose()?,
+        conversation_id: word("conversation id", row.str(5)?, ConversationId::parse)?,
         host: row.opt_text(6)?,
         external_id: row.opt_text(7)?,
         directory: row.opt_text(8)?,
@@ -263,6 +266,6 @@ fn read(row: &Row<'_>) -> Result<Session, Error> {
         updated_at: time(row, 11)?,
         ended_at: opt_time(row, 12)?,
         reach: reach(row, 14)?,
-        paused_by: row.opt_text(13)?.map(|role| word("role", &role, Role::parse)).transpose()?,
+        paused_by: row.opt_str(13)?.map(|role| word("role", role, Role::parse)).transpose()?,
     })
 }

@@ -243,7 +243,7 @@ impl Tx<'_> {
             taker.agent.as_str().into(),
             (&shown).into(),
         ];
-        self.first(statement, &params, |row| word("todo id", &row.text(0)?, TodoId::parse))
+        self.first(statement, &params, |row| word("todo id", row.str(0)?, TodoId::parse))
     }
 
     /// Locks one item; other transactions wait for it until this one ends.

@@ -217,12 +217,12 @@ impl Tx<'_> {
             ),
             &[(&project).into(), limit.into()],
             |row| {
-                let kind = word("list kind", &row.text(4)?, ListKind::parse)?;
+                let kind = word("list kind", row.str(4)?, ListKind::parse)?;
                 Ok(Claimed {
-                    id: word("todo id", &row.text(0)?, TodoId::parse)?,
+                    id: word("todo id", row.str(0)?, TodoId::parse)?,
                     title: row.text(1)?,
-                    kind: word("todo kind", &row.text(2)?, TodoKind::parse)?,
-                    claim: serde_json::from_str(&row.text(3)?)?,
+                    kind: word("todo kind", row.str(2)?, TodoKind::parse)?,
+                    claim: serde_json::from_str(row.str(3)?)?,
                     scope: Scope::from_keys(kind, row.text(5)?, row.text(6)?),
                 })
             },
@@ -358,7 +358,7 @@ impl Tx<'_> {
             ),
             &[agent.as_str().into(), (&project).into(), kind.name().into()],
             |row| {
-                let id = word("todo id", &row.text(0)?, TodoId::parse)?;
+                let id = word("todo id", row.str(0)?, TodoId::parse)?;
                 Ok((id, Scope::from_keys(kind, row.text(1)?, row.text(2)?)))
             },
         )
@@ -374,7 +374,7 @@ impl Tx<'_> {
             ),
             &[(&list).into()],
             |row| {
-                let status = word("status", &row.text(0)?, Status::parse)?;
+                let status = word("status", row.str(0)?, Status::parse)?;
                 Ok((status, row.int(1)?, row.opt_int(2)?))
             },
         )?;
@@ -388,41 +388,38 @@ impl Tx<'_> {
 }
 
 pub(super) fn read(row: &Row<'_>) -> Result<Todo, Error> {
-    let json = |column: usize| row.opt_text(column);
+    let json = |column: usize| row.opt_str(column);
     let settled_by = row
         .opt_text(23)?
         .map(|principal| {
-            let role = word("role", &row.opt_text(24)?.unwrap_or_default(), Role::parse)?;
+            let role = word("role", row.opt_str(24)?.unwrap_or_default(), Role::parse)?;
             Ok::<_, Error>(SettledBy { principal, role })
         })
         .transpose()?;
     Ok(Todo {
-        id: word("todo id", &row.text(0)?, TodoId::parse)?,
-        list_id: word("list id", &row.text(1)?, ListId::parse)?,
+        id: word("todo id", row.str(0)?, TodoId::parse)?,
+        list_id: word("list id", row.str(1)?, ListId::parse)?,
         seq: row.opt_int(2)?,
-        parent_id: row.opt_text(3)?.map(|id| word("todo id", &id, TodoId::parse)).transpose()?,
-        kind: word("todo kind", &row.text(4)?, TodoKind::parse)?,
+        parent_id: row.opt_str(3)?.map(|id| word("todo id", id, TodoId::parse)).transpose()?,
+        kind: word("todo kind", row.str(4)?, TodoKind::parse)?,
         title: row.text(5)?,
         description: row.text(6)?,
         justification: row.text(7)?,
         completion_criteria: row.text(8)?,
         agent_type: row.opt_text(9)?,
-        status: word("status", &row.text(10)?, Status::parse)?,
-        priority: word("priority", &row.text(11)?, Priority::parse)?,
+        status: word("status", row.str(10)?, Status::parse)?,
+        priority: word("priority", row.str(11)?, Priority::parse)?,
         position: row.int(12)?,
         phase: row.opt_text(13)?,
-        deadline: row.opt_text(14)?.map(|d| word("deadline", &d, Deadline::parse)).transpose()?,
-        origin_agent: word("agent path", &row.text(15)?, AgentPath::parse)?,
+        deadline: row.opt_str(14)?.map(|d| word("deadline", d, Deadline::parse)).transpose()?,
+        origin_agent: word("agent path", row.str(15)?, AgentPath::parse)?,
         external_id: row.opt_text(16)?,
-        assignee: row
-            .opt_text(17)?
-            .map(|a| word("agent path", &a, AgentPath::parse))
-            .transpose()?,
-        claim: json(18)?.map(|text| serde_json::from_str(&text)).transpose()?,
-        hold: json(19)?.map(|text| serde_json::from_str(&text)).transpose()?,
+        assignee: row.opt_str(17)?.map(|a| word("agent path", a, AgentPath::parse)).transpose()?,
+        claim: json(18)?.map(serde_json::from_str).transpose()?,
+        hold: json(19)?.map(serde_json::from_str).transpose()?,
         defer_until: opt_time(row, 20)?,
         outcome: row.opt_text(21)?,
-        evidence: serde_json::from_str(&row.text(22)?)?,
+        evidence: serde_json::from_str(row.str(22)?)?,
         settled_by,
         ratified_at: opt_time(row, 25)?,
         created_at: time(row, 26)?,
@@ -430,14 +427,14 @@ pub(super) fn read(row: &Row<'_>) -> Result<Todo, Error> {
         started_at: opt_time(row, 28)?,
         settled_at: opt_time(row, 29)?,
         removed_at: opt_time(row, 30)?,
-        related_pillars: or_empty(row.opt_text(31)?)?,
-        wishes: or_empty(row.opt_text(32)?)?,
+        related_pillars: or_empty(row.opt_str(31)?)?,
+        wishes: or_empty(row.opt_str(32)?)?,
         overdue_notified_for: row
-            .opt_text(33)?
-            .map(|d| word("deadline", &d, Deadline::parse))
+            .opt_str(33)?
+            .map(|d| word("deadline", d, Deadline::parse))
             .transpose()?,
         archived_at: opt_time(row, 34)?,
-        after: or_empty(row.opt_text(35)?)?,
+        after: or_empty(row.opt_str(35)?)?,
     })
 }
 
@@ -446,6 +443,6 @@ fn unless_empty<T: Serialize>(items: &[T]) -> Result<Option<String>, Error> {
     Ok(if items.is_empty() { None } else { Some(serde_json::to_string(items)?) })
 }
 
-fn or_empty<T: DeserializeOwned>(text: Option<String>) -> Result<Vec<T>, Error> {
-    Ok(text.map(|text| serde_json::from_str(&text)).transpose()?.unwrap_or_default())
+fn or_empty<T: DeserializeOwned>(text: Option<&str>) -> Result<Vec<T>, Error> {
+    Ok(text.map(serde_json::from_str).transpose()?.unwrap_or_default())
 }

@@ -117,9 +117,9 @@ impl Tx<'_> {
 
 fn read(row: &Row<'_>) -> Result<Token, Error> {
     Ok(Token {
-        id: word("token id", &row.text(0)?, TokenId::parse)?,
-        role: word("role", &row.text(1)?, Role::parse)?,
-        agent: row.opt_text(2)?.map(|a| word("agent path", &a, AgentPath::parse)).transpose()?,
+        id: word("token id", row.str(0)?, TokenId::parse)?,
+        role: word("role", row.str(1)?, Role::parse)?,
+        agent: row.opt_str(2)?.map(|a| word("agent path", a, AgentPath::parse)).transpose()?,
         reach: Reach {
             project: row.opt_text(3)?,
             mission: row.opt_text(4)?,

@@ -22,7 +22,7 @@ impl Tx<'_> {
     /// The projects, oldest first.
     pub fn project_names(&mut self) -> Result<Vec<(ProjectId, String)>, Error> {
         self.query(sql!("SELECT id, name FROM projects ORDER BY id"), &[], |row| {
-            Ok((word("project id", &row.text(0)?, ProjectId::parse)?, row.text(1)?))
+            Ok((word("project id", row.str(0)?, ProjectId::parse)?, row.text(1)?))
         })
     }
 
@@ -50,7 +50,7 @@ impl Tx<'_> {
                  WHERE l.archived_at IS NULL GROUP BY l.project_id"
             ),
             &[most.into()],
-            |row| Ok((word("project id", &row.text(0)?, ProjectId::parse)?, row.int(1)?)),
+            |row| Ok((word("project id", row.str(0)?, ProjectId::parse)?, row.int(1)?)),
         )?;
         Ok(counts.into_iter().collect())
     }
@@ -68,11 +68,11 @@ impl Tx<'_> {
             ),
             &[(&project).into(), limit.into()],
             |row| {
-                let kind = word("list kind", &row.text(3)?, ListKind::parse)?;
+                let kind = word("list kind", row.str(3)?, ListKind::parse)?;
                 Ok(Held {
-                    id: word("todo id", &row.text(0)?, TodoId::parse)?,
+                    id: word("todo id", row.str(0)?, TodoId::parse)?,
                     title: row.text(1)?,
-                    hold: serde_json::from_str(&row.text(2)?)?,
+                    hold: serde_json::from_str(row.str(2)?)?,
                     scope: Scope::from_keys(kind, row.text(4)?, row.text(5)?),
                 })
             },

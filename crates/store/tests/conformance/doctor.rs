@@ -83,7 +83,7 @@ fn a_row_that_differs_from_the_log_is_named(backend: Backend) {
         ),
         (
             sql!("UPDATE events SET data = '{}' WHERE type = 'todo_completed'"),
-            &["(todo_completed) does not read"],
+            &["(todo_completed) cannot be decoded"],
         ),
         (sql!("UPDATE todos SET evidence = '{' WHERE status = 'completed'"), &["do not read"]),
         (sql!("UPDATE lists SET scope_inner = 'elsewhere'"), &["list "]),

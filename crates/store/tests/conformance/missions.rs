@@ -263,7 +263,7 @@ fn folding_the_log_gives_a_mission(backend: Backend) {
             sql!("UPDATE missions SET \"jsonConfig\" = replace(\"jsonConfig\", '10', '99')"),
             "mission outer: todo is",
         ),
-        (sql!("UPDATE missions SET \"jsonConfig\" = '{'"), "mission outer does not read"),
+        (sql!("UPDATE missions SET \"jsonConfig\" = '{'"), "mission outer cannot be decoded"),
         (
             sql!("UPDATE pillars SET description = 'forged' WHERE slug = 'inner'"),
             "mission outer, pillar inner: description is \"forged\"",

@@ -169,10 +169,10 @@ fn a_broken_export_imports_nothing() {
             (with(todo, "{\"table\":\"tokens\",\"row\":{}}"), "there is no table `tokens`"),
             (with(todo, "{\"table\":\"todos\",\"row\":{}}"), "`id` is missing"),
             (with(todo, "{\"table\":\"todos\"}"), "neither a row nor the end"),
-            (with(todo, ""), "it does not read"),
-            (with(todo, "\u{0}"), "it does not read"),
-            (with(lines.len() - 1, "{\"end\":{\"rows\":1}}"), "there were to be 1 rows, and "),
-            (format!("{text}{}\n", lines[todo]), "it stands behind the end"),
+            (with(todo, ""), "it cannot be decoded"),
+            (with(todo, "\u{0}"), "it cannot be decoded"),
+            (with(lines.len() - 1, "{\"end\":{\"rows\":1}}"), "1 row was expected, but "),
+            (format!("{text}{}\n", lines[todo]), "it comes after the last line of the export"),
         ] {
             let (_, _, what) = line(&broken);
             assert!(what.contains(said), "{what}");
@@ -197,7 +197,7 @@ fn a_broken_export_imports_nothing() {
         let seq = |by: &str| with(event, &lines[event].replace("\"seq\":1,", by));
         for number in ["0", "-1", "4611686018427387905"] {
             let (_, _, what) = line(&seq(&format!("\"seq\":{number},")));
-            assert_eq!(what, format!("no log goes on with the number {number}"));
+            assert_eq!(what, format!("event {number} is out of order or too large"));
         }
         // Valid lines that contradict each other: the log says something else.
         let forged = with(todo, &lines[todo].replace("\"title\":\"a\"", "\"title\":\"forged\""));
