@@ -149,7 +149,7 @@ pub fn changes(world: &World, before: usize) -> Vec<Value> {
     }
     let by_outsider = |line: &Value| text(line, "actor").contains("outsider");
     let is_change = |line: &Value| !text(line, "type").ends_with("_refused");
-    let lines = world.whole_log().into_iter().skip(before);
+    let lines = world.log().into_iter().skip(before);
     lines.filter(|line| by_outsider(line) && is_change(line)).collect()
 }
 

@@ -118,12 +118,17 @@ impl World {
         made.expect("the list is made")
     }
 
-    /// The log of the project from the start.
+    /// The log of the project `test`: its first thousand events, all those written so far.
     ///
-    /// On PostgreSQL a concurrent test may hold back the horizon for a moment, so the log is read
-    /// again until it has at least `count` events, for a limited time.
+    /// On PostgreSQL a concurrent transaction, even of another database, hides the newest events for
+    /// a moment: the log shows only what nothing can overtake. So this reads until the log shows as
+    /// many events as the table has.
+    ///
+    /// # Panics
+    /// If events are still hidden after 20 seconds, or a read fails.
     #[must_use]
-    pub fn log(&self, count: usize) -> Vec<Value> {
+    pub fn log(&self) -> Vec<Value> {
+        let written = self.events_written();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
         loop {
             let input = serde_json::json!({ "after": 0, "limit": 1000 });
@@ -131,21 +136,26 @@ impl World {
                 .call_in(&self.envelope(Role::Operator), "event_list", input)
                 .expect("the log reads");
             let Value::Array(events) = answer["events"].take() else { panic!("no events") };
-            if events.len() >= count || std::time::Instant::now() > deadline {
+            if events.len() >= written.min(1_000) {
                 return events;
             }
+            assert!(
+                std::time::Instant::now() < deadline,
+                "timed out after 20 s: {written} events are written, the log shows {}",
+                events.len()
+            );
             std::thread::yield_now();
         }
     }
 
-    /// The whole log. It waits until all events in the table are visible, because the log hides
-    /// events that others might still overtake.
-    pub fn whole_log(&self) -> Vec<Value> {
+    /// The number of events of the project `test` in the table, visible or not.
+    fn events_written(&self) -> usize {
         let written = self.ops.store().expect("the store opens").read(|tx| {
-            let count = punchlist_store::sql!("SELECT count(*) FROM events");
+            let count = sql!(
+                "SELECT count(*) FROM events e JOIN projects p ON p.id = e.project_id WHERE p.name = 'test'"
+            );
             tx.first(count, &[], |row| row.int(0))
         });
-        let written: Option<i64> = written.expect("the table reads");
-        self.log(usize::try_from(written.unwrap_or_default()).expect("a count"))
+        usize::try_from(written.expect("the table reads").unwrap_or_default()).expect("a count")
     }
 }

@@ -85,7 +85,7 @@ fn each_failure_of_a_program_is_explained() {
         (shell("exit 3"), "ended with exit code 3"),
         (shell("echo one >&2; echo 'no route' >&2; exit 1"), "ended with exit code 1: no route"),
         (shell("true"), "gave `` instead of a number, e.g. 4.5"),
-        (shell("printf '\\377\\376'"), "gave bytes that are no text"),
+        (shell("printf '\\377\\376'"), "gave bytes that are not text"),
         (command(&[]), "names no program"),
         (
             collect(Source::Command(vec!["pwd".into()]), None, Some("/no/such/folder")),
@@ -251,6 +251,6 @@ fn an_address_that_cannot_be_reached_is_said_without_its_password() {
     assert!(error.starts_with("cannot reach 127.0.0.1"), "{error}");
     for address in ["ftp://ada:hush@127.0.0.1/x", "nonsense", "http://", "/a/b"] {
         let error = reads(&collect(Source::Http(address.into()), None, None)).unwrap_err();
-        assert_eq!(error, "its address is no http or https URL", "{address}");
+        assert_eq!(error, "its address is not an http or https URL", "{address}");
     }
 }

@@ -83,7 +83,7 @@ fn a_servers_tools_are_listed_and_called() {
     assert_eq!(rich.text, "a\n[an image of type image/png, 4 bytes of base64, left out]");
     assert!(call(&boxed, "nothing").is_error);
     let odd = boxed.call("mcp__s__say", &json!("text"), &Cancel::default());
-    assert!(odd.is_error && odd.text.contains("no object"), "{odd:?}");
+    assert!(odd.is_error && odd.text.contains("not an object"), "{odd:?}");
     let about = |tool: &str| boxed.about(&format!("mcp__s__{tool}")).unwrap();
     assert_eq!((about("say").mutates, about("fail").mutates), (false, true));
     assert_eq!(about("say").definition, json!({ "command": ["sh", "server.sh"], "tool": "say" }));

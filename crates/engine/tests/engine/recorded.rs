@@ -84,7 +84,7 @@ fn a_queued_collection_is_read_and_recorded(backend: Backend) {
         (&shown["status"], &shown["collection"]["failures"]),
         (&json!("warning"), &json!(0))
     );
-    let log = world.log(9);
+    let log = world.log();
     let last = log.last().unwrap();
     assert_eq!(
         (&last["type"], &last["actor"]),
@@ -115,7 +115,7 @@ fn a_failure_is_kept_retried_and_given_up(backend: Backend) {
     assert_eq!((&collection["failures"], &collection["lastError"]), expected);
     assert_eq!((&shown["current"], &shown["status"]), (&Value::Null, &json!("unknown")));
     let failed = |event: &&Value| event["type"] == "collection_failed";
-    assert_eq!(world.log(13).iter().filter(failed).count(), 5);
+    assert_eq!(world.log().iter().filter(failed).count(), 5);
 
     remake(&world, json!({ "command": ["echo", "50"] }));
     queue(&world);

@@ -80,7 +80,7 @@ fn broken_frames_are_garbled() {
         (b"data: {\"type\": \"mess\n\n", "sent an event that is no JSON object: {\"type\": \"mess"),
         (b"data: [1]\n\n", "sent an event that is no JSON object: [1]"),
         (b"event: x\ndata:\n\n", "sent an event that is no JSON object:"),
-        (b"data: \xff\xfe\n\n", "sent bytes that are no text"),
+        (b"data: \xff\xfe\n\n", "sent bytes that are not text"),
         (b"garbage without an end", "broke off before its reply was whole"),
         (b"<html>\n\n", "broke off before its reply was whole"),
     ];

@@ -122,7 +122,7 @@ fn json_and_toml_scripts_are_equivalent() {
 }
 
 #[test]
-fn a_step_that_does_not_match_is_skipped_and_a_repeated_one_stays() {
+fn a_step_that_does_not_match_is_skipped_and_one_with_repeat_is_used_again() {
     let steps = r#"
 [[steps]]
 when = "^(?i)red"
@@ -279,7 +279,7 @@ fn errors_in_a_script_are_reported_with_their_line() {
         ),
         (
             "[[steps]]\nwhen = \"(\"\ntext = \"a\"\n",
-            "line 2, column 8: `(` is no regular expression: ",
+            "line 2, column 8: `(` is not a regular expression: ",
         ),
         (
             "[[steps]]\ntext = \"a\"\nstop = \"endturn\"\n",
@@ -293,7 +293,7 @@ fn errors_in_a_script_are_reported_with_their_line() {
         ),
         (
             "[[steps]]\ntext = \"{{a b}}\"\n",
-            "line 2, column 8: `{{a b}}` is no place: write {{name.path}}",
+            "line 2, column 8: `{{a b}}` is not a placeholder: write {{name.path}}",
         ),
         (
             "[[steps]]\ncalls = [ { tol = \"f\" } ]\n",
@@ -303,7 +303,7 @@ fn errors_in_a_script_are_reported_with_their_line() {
         ("[[steps]]\ncalls = [ { input = {} } ]\n", "line 2, column 11: missing field `tool`"),
         (
             "[[steps]]\ncalls = [ { tool = \"f\", save = \"a.b\" } ]\n",
-            "line 2, column 32: `a.b` is no name to save under",
+            "line 2, column 32: `a.b` cannot be a name to save under",
         ),
         (
             "[[steps]]\nfail = 200\n",
@@ -328,7 +328,7 @@ fn errors_in_a_script_are_reported_with_their_line() {
         ("{\"steps\": [\n  {\"text\": \"a\",}\n]}", "line 2, column 16: trailing comma"),
         (
             "{\"steps\": [\n  {\"when\": \"(\", \"text\": \"a\"}\n]}",
-            "line 2, column 14: `(` is no regular expression: ",
+            "line 2, column 14: `(` is not a regular expression: ",
         ),
         (
             "{\"steps\": [\n  {\n  \"repeat\": true }\n]}",
@@ -365,7 +365,7 @@ fn a_script_is_found_in_the_folder_and_an_unreadable_one_is_named() {
         fault.message.replace(&folder.path().display().to_string(), "")
     };
     assert!(said("gone.toml").starts_with("cannot read the script /gone.toml: No such file"));
-    assert_eq!(said("b.toml"), "the script /b.toml, line 2: this is no text in UTF-8");
+    assert_eq!(said("b.toml"), "the script /b.toml, line 2: this is not UTF-8 text");
     assert!(said("a.json").starts_with("the script /a.json, line 1, column"), "{}", said("a.json"));
     assert!(said(".").starts_with("cannot read the script /."));
 }

@@ -81,7 +81,7 @@ fn an_agent_that_ignores_its_plan_is_stopped(backend: Backend) {
     assert_eq!(shown["left"][0]["status"], json!("in_progress"), "nothing is cancelled by itself");
     assert_eq!(
         newest_note(&stage, &shown),
-        "[synthetic · punchlist] Stopped: it goes on without changing anything. Not done:\n\
+        "[synthetic · punchlist] Stopped: it made no progress. Not done:\n\
          - look\n- write"
     );
 }

@@ -21,7 +21,7 @@ fn no_role_gets_around_the_table_or_its_reach(backend: Backend) {
         let input = working_input(&world, operation);
         for role in Role::ALL {
             for reach in elsewhere() {
-                let before = world.whole_log().len();
+                let before = world.log().len();
                 let envelope = outsider(&world, operation, role, &reach);
                 let answer = world.ops.call(operation, &envelope, input.clone());
                 faults.extend(fault(operation, role, &reach, &answer));
@@ -72,7 +72,7 @@ fn no_run_gets_around_the_table_or_its_reach() {
             for reach in elsewhere() {
                 let starter = outsider(&world, operation, role, &reach);
                 let Some((agent, run, epoch)) = run_of(&world, &starter) else { continue };
-                let before = world.whole_log().len();
+                let before = world.log().len();
                 let record = |answer: &Value| (answer.clone(), Vec::new());
                 let system = world.envelope(Role::System);
                 let (by, held) = ((&agent, &system), (run, epoch));

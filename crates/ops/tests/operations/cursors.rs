@@ -18,7 +18,7 @@ fn fill(world: &World, count: usize) {
 
 /// The numbers of the log's events, once there are `count` of them.
 fn numbers(world: &World, count: usize) -> Vec<i64> {
-    let log = world.log(count);
+    let log = world.log();
     assert_eq!(log.len(), count);
     log.iter().map(|event| event["seq"].as_i64().unwrap()).collect()
 }

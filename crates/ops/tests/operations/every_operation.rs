@@ -101,6 +101,62 @@ fn an_unknown_field_is_refused_everywhere_and_the_nearest_is_named() {
     }
 }
 
+/// Copies of a value, in each of which one object inside became the list of its fields' values.
+fn with_lists_for_objects(value: &Value) -> Vec<Value> {
+    let mut copies = Vec::new();
+    match value {
+        Value::Object(fields) => {
+            copies.push(fields.values().cloned().collect());
+            for (name, inner) in fields {
+                for changed in with_lists_for_objects(inner) {
+                    let mut copy = value.clone();
+                    copy[name] = changed;
+                    copies.push(copy);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (n, inner) in items.iter().enumerate() {
+                for changed in with_lists_for_objects(inner) {
+                    let mut copy = value.clone();
+                    copy[n] = changed;
+                    copies.push(copy);
+                }
+            }
+        }
+        _ => {}
+    }
+    copies
+}
+
+/// The order of fields is not part of the contract: an object is not read from a list, neither the
+/// whole input nor one inside.
+#[test]
+fn a_list_is_no_object_anywhere() {
+    let mut tried = 0;
+    for operation in CATALOGUE {
+        let world = World::new(Backend::SqliteMemory);
+        let input = working_input(&world, operation);
+        let before = world.log().len();
+        let schema = (operation.input_schema)();
+        let copies = with_lists_for_objects(&input).into_iter().chain([json!([])]);
+        // Some fields take any value.
+        for wrong in copies.filter(|copy| !jsonschema::is_valid(&schema, copy)) {
+            let by = caller(&world, operation);
+            let error = world.ops.call(operation, &by, wrong.clone()).unwrap_err();
+            let is_malformed = error.meaning().exit == 2;
+            assert!(is_malformed, "{} {wrong}: {error}", operation.name);
+            if wrong.is_array() {
+                let said = error.to_string();
+                assert_eq!(said, "`input` should be an object, not an array", "{}", operation.name);
+            }
+            tried += 1;
+        }
+        assert_eq!(world.log().len(), before, "{}", operation.name);
+    }
+    assert!(tried > 2 * CATALOGUE.len(), "{tried}");
+}
+
 /// An empty page for such a cursor would look like the end of the list.
 #[test]
 fn an_unreadable_cursor_is_refused_everywhere() {
@@ -149,9 +205,9 @@ fn only_writes_append_events() {
     for operation in CATALOGUE {
         let world = World::new(Backend::SqliteMemory);
         let input = working_input(&world, operation);
-        let before = world.log(0).len();
+        let before = world.log().len();
         world.ops.call(operation, &caller(&world, operation), input).unwrap();
-        let grew = world.log(0).len() > before;
+        let grew = world.log().len() > before;
         // A heartbeat only extends a lease, taking a run only moves its epoch, and setting the current
         // rule again changes nothing, so none of them is logged.
         let leaves_a_line = !operation.name.ends_with("_heartbeat")
@@ -210,12 +266,12 @@ fn the_same_key_twice_has_one_effect() {
         let mut envelope = caller(&world, operation);
         envelope.idempotency_key = Some("key-1".to_owned());
         let first = world.ops.call(operation, &envelope, input.clone()).unwrap();
-        let after_first = world.log(0).len();
+        let after_first = world.log().len();
         let again = world.ops.answer(operation, &envelope, input.clone()).unwrap();
         assert_eq!(again.to_json(), Ok(first));
         // The stored answer reads back as the operation's own type.
         assert!(again.output::<Value>().is_none(), "{}", operation.name);
-        assert_eq!(world.log(0).len(), after_first, "{}", operation.name);
+        assert_eq!(world.log().len(), after_first, "{}", operation.name);
     }
 }
 

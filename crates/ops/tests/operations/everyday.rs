@@ -170,7 +170,7 @@ fn items_of_a_checklist_can_be_moved(backend: Backend) {
     moves(&operator, "code", None).unwrap();
     assert_eq!(texts("steps"), ["read", "plan", "code"]);
     assert_eq!(shown()["issue"]["revision"], revision + 4);
-    let log = world.whole_log();
+    let log = world.log();
     let parts = log.iter().filter(|line| line["type"] == "checklist_changed").skip(2);
     assert!(
         parts.clone().count() >= 4 && parts.clone().all(|line| line["data"]["parts"].is_null())

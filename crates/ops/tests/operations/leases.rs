@@ -91,13 +91,13 @@ fn taking_again_changes_nothing(backend: Backend) {
     let me = worker(&world, "me");
     let first = world.call_in(&me, "todo_take", json!({ "todoId": ids[1] })).unwrap();
     assert_eq!((&first["todo"]["status"], &first["epoch"]), (&json!("in_progress"), &json!(1)));
-    let lines = world.whole_log().len();
+    let lines = world.log().len();
     // Also by its number, written as text or as a number, and also with `todo_next`.
     for named in [json!("2"), json!("t2"), json!(2)] {
         assert_eq!(world.call_in(&me, "todo_take", json!({ "todoId": named })).unwrap(), first);
     }
     assert_eq!(world.call_in(&me, "todo_next", next(600)).unwrap(), first);
-    assert_eq!(world.log(lines).len(), lines);
+    assert_eq!(world.log().len(), lines);
     let other = world.call_in(&worker(&world, "other"), "todo_next", next(600)).unwrap();
     assert_eq!(other["todo"]["id"], json!(ids[0]));
 }
@@ -118,7 +118,7 @@ fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
         if answer["todo"].is_null() { Err(again()) } else { Ok(answer) }
     });
     assert_eq!((&second["epoch"], &second["todo"]["id"]), (&json!(2), &json!(id)));
-    let lines = world.whole_log().len();
+    let lines = world.log().len();
     for (name, input) in [
         ("todo_heartbeat", json!({ "todoId": id, "epoch": 1 })),
         ("todo_heartbeat", json!({ "todoId": id, "epoch": 2 })),
@@ -127,7 +127,7 @@ fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
         assert_eq!((error.code(), error.meaning().exit), ("stale_epoch", 1));
         assert_eq!(error.to_json()["error"]["holder"], "worker:primary.subagents.quick");
     }
-    let log = world.log(lines + 2);
+    let log = world.log();
     assert_eq!(log.len(), lines + 2);
     assert_eq!(log.last().unwrap()["type"], "command_refused");
     let beat = json!({ "todoId": id, "epoch": 2, "leaseS": 60 });
@@ -344,7 +344,7 @@ fn a_claim_is_judged_by_another_agent(backend: Backend) {
 fn bad_wishes_are_refused_and_change_nothing(backend: Backend) {
     let world = World::new(backend);
     let id = world.plan(&["task"])[0].clone();
-    let lines = world.log(5).len();
+    let lines = world.log().len();
     for (name, input, code, exit) in [
         ("todo_take", json!({ "todoId": id, "leaseS": 0 }), "bad_value", 2),
         ("todo_take", json!({ "todoId": id, "leaseS": 31_536_000 }), "bad_value", 2),
@@ -372,7 +372,7 @@ fn bad_wishes_are_refused_and_change_nothing(backend: Backend) {
     let none = world.call("todo_next", json!({ "planFile": "nowhere.md" })).unwrap_err();
     assert_eq!((none.code(), none.meaning().exit), ("unknown_plan", 1));
     // The stale heartbeat was logged, and nothing else.
-    assert_eq!(world.log(lines + 1).len(), lines + 1);
+    assert_eq!(world.log().len(), lines + 1);
     // Items of a turn list cannot be taken.
     let turn = world.call("create_todo", json!({ "items": [{ "title": "x" }] })).unwrap();
     let take = json!({ "todoId": turn["created"][0]["id"] });

@@ -68,7 +68,7 @@ fn readings_give_a_status_and_a_trend(backend: Backend) {
         after["readings"].as_array().unwrap().iter().map(|reading| &reading["value"]).collect();
     assert_eq!(figures, [&json!(72), &json!(100), &json!(120)]);
     assert_eq!(after["readings"][0]["source"], "lead:primary");
-    let types: Vec<Value> = world.log(10).iter().map(|event| event["type"].clone()).collect();
+    let types: Vec<Value> = world.log().iter().map(|event| event["type"].clone()).collect();
     assert_eq!(types.iter().filter(|name| **name == "reading_recorded").count(), 3);
 }
 
@@ -120,7 +120,7 @@ fn a_long_history_is_read_in_pages(backend: Backend) {
 fn bad_input_is_refused_with_the_valid_values(backend: Backend) {
     let world = measured(backend);
     let lead = world.envelope(Role::Lead);
-    let written = world.log(7).len();
+    let written = world.log().len();
     let cases = [
         ("metric_record", of(METRIC, json!({ "value": "soon" })), "bad_figure", "1m12s"),
         ("metric_record", of("flaky-tests", json!({ "value": -1 })), "bad_figure", "whole"),
@@ -142,7 +142,7 @@ fn bad_input_is_refused_with_the_valid_values(backend: Backend) {
         let words = error.to_json().to_string();
         assert!(words.contains(said), "{operation} {input}: {words}");
     }
-    assert_eq!(world.log(written).len(), written);
+    assert_eq!(world.log().len(), written);
     assert_eq!(waiting(&world), []);
 }
 
@@ -160,7 +160,7 @@ fn collection_is_queued_once(backend: Backend) {
     collect(of(METRIC, json!({})));
     assert_eq!(waiting(&world).len(), 1);
     let queued = |event: &&Value| event["type"] == "collection_queued";
-    assert_eq!(world.log(10).iter().filter(queued).count(), 3);
+    assert_eq!(world.log().iter().filter(queued).count(), 3);
 }
 
 /// M-72: a paused metric is not collected with the others, but can be collected by name.
@@ -276,7 +276,7 @@ fn failures_are_counted_until_the_collector_succeeds(backend: Backend) {
     let at = collection["lastErrorAt"].as_str().and_then(Time::parse);
     assert_eq!(at, Some(world.now));
     let failures: Vec<Value> = world
-        .log(10)
+        .log()
         .into_iter()
         .filter(|event| event["type"] == "collection_failed")
         .map(|event| event["data"]["givesUp"].clone())

@@ -27,7 +27,7 @@ fn a_self_accepted_claim_is_marked(backend: Backend) {
     let accepted = world.call_in(&other, "todo_accept", json!({ "todoId": ids[1] })).unwrap();
     assert_eq!(accepted["todo"]["selfAccepted"], Value::Null, "{accepted}");
     let completed: Vec<Value> = world
-        .log(10)
+        .log()
         .into_iter()
         .filter(|event| event["type"] == "todo_completed")
         .map(|event| event["data"]["selfAccepted"].clone())

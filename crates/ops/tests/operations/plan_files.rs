@@ -46,7 +46,7 @@ fn an_invalid_plan_file_changes_nothing(backend: Backend) {
         (b"\n  \n\n", &["no task"]),
         (b"- [ ] a\n- [ ] b\0c\n", &["line 2", "NUL"]),
         (b"- [ ] a\n- [ ] \xff\xfe\n", &["line 2", "not UTF-8"]),
-        (b"\x7fELF\x02\x01\x01\0\0\0", &["line 1", "no text"]),
+        (b"\x7fELF\x02\x01\x01\0\0\0", &["line 1", "not text"]),
         (b"- [ ] a\n- [ ] b\n- [ ]  a\n", &["line 3", "line 1", "`a`"]),
         (too_deep.as_bytes(), &["line 50", "50 levels"]),
         (too_many.as_bytes(), &["100001 lines", "limit is 100000"]),
@@ -61,7 +61,7 @@ fn an_invalid_plan_file_changes_nothing(backend: Backend) {
             assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {said}");
         }
     }
-    assert_eq!(world.log(0).len(), 0, "not even a list was opened");
+    assert_eq!(world.log().len(), 0, "not even a list was opened");
 }
 
 /// A path can lead outside the project by its parts or by a link; a missing file or a non-file is
@@ -95,7 +95,7 @@ fn a_path_out_of_the_project_is_refused(backend: Backend) {
         assert!(error.to_string().contains(word), "{path}: {error}");
         assert!(!error.to_string().contains("Secret"), "{error}");
     }
-    assert_eq!(world.log(0).len(), 0);
+    assert_eq!(world.log().len(), 0);
     // A link that stays inside the project works like the file itself. A worker learns nothing
     // about either.
     fs::write(inside.join("docs/real.md"), "# Real\n- [ ] a\n").unwrap();
@@ -127,7 +127,7 @@ fn a_plan_at_its_limits_is_accepted(backend: Backend) {
 fn work_for_an_unknown_agent_is_refused(backend: Backend) {
     let world = World::new(backend);
     let task = world.plan(&["a"])[0].clone();
-    let before = world.log(5).len();
+    let before = world.log().len();
     assert_eq!(before, 5);
     let mut me = world.envelope(Role::Root);
     let assign = |me: &Envelope, agent: &str| {
@@ -138,7 +138,7 @@ fn work_for_an_unknown_agent_is_refused(backend: Backend) {
     assert!(error.hint().unwrap().contains("agent_register"), "{error}");
     assert_eq!(assign(&me, "two words").unwrap_err().code(), "bad_value");
     let tree = world.call("plan_tree", json!({ "planFile": "docs/plans/auth.md" })).unwrap();
-    assert_eq!((&tree["tasks"][0]["agent"], world.log(before).len()), (&Value::Null, before));
+    assert_eq!((&tree["tasks"][0]["agent"], world.log().len()), (&Value::Null, before));
     assign(&me, "primary").unwrap();
     let file = "[agents.coder]\nmodel = \"scripted:x\"\n";
     me.agents = Arc::new(Roster::default().read(file, Origin::Project).unwrap());

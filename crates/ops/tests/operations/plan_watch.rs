@@ -40,7 +40,7 @@ fn an_agents_status_is_watched_and_shows_in_its_task(backend: Backend) {
     register(&world, "backend");
     let id = child(&made, "a")["id"].clone();
     world.call("task_assign", json!({ "taskId": id, "agent": "backend" })).unwrap();
-    let mut count = world.log(8).len();
+    let mut count = world.log().len();
     assert_eq!(count, 8);
     for (status, state, needs) in [
         ("busy", "active", Value::Null),
@@ -55,7 +55,7 @@ fn an_agents_status_is_watched_and_shows_in_its_task(backend: Backend) {
         let before = count;
         // The status `complete` also claims the task.
         count += if status == "complete" { 2 } else { 1 };
-        let log = world.log(count);
+        let log = world.log();
         assert_eq!(log.len(), count, "{status}");
         let seen = &log[before];
         assert_eq!(
@@ -108,7 +108,7 @@ fn a_waking_agent_gets_the_state_in_both_sizes(backend: Backend) {
     let short = json!({ "planFile": FILE, "form": "tree", "budget": 60 });
     let short = world.call("plan_render", short).unwrap();
     assert!(short["text"].as_str().unwrap().chars().count() <= 60, "{short}");
-    assert_eq!(world.log(10).len(), 10, "no wake leaves a line");
+    assert_eq!(world.log().len(), 10, "no wake leaves a line");
 }
 
 /// F-10: one authority hands out work. Only the command for it starts, assigns or settles a task:
@@ -161,7 +161,7 @@ fn every_step_is_one_call(backend: Backend) {
     let made = import(&world, "# Auth\n- [ ] a\n");
     register(&world, "backend");
     let id = child(&made, "a")["id"].clone();
-    let before = world.log(5).len();
+    let before = world.log().len();
     assert_eq!(before, 5);
     // The number of events of each: assigning also starts.
     let steps = [
@@ -176,7 +176,7 @@ fn every_step_is_one_call(backend: Backend) {
         let answer = world.call(operation, input).unwrap();
         assert!(answer["markdown"].as_str().unwrap().starts_with("[ ] Auth"), "{answer}");
         count += lines;
-        assert_eq!(world.log(count).len(), count, "{operation}");
+        assert_eq!(world.log().len(), count, "{operation}");
     }
     let plan = tree(&world);
     let (task, below) = (child(&plan, "a"), &child(&plan, "a")["children"][0]);

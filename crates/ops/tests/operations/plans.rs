@@ -105,11 +105,11 @@ fn a_plan_file_becomes_a_tree(backend: Backend) {
     assert_eq!(made["changes"], counts([6, 0, 0, 0]));
     assert_eq!(made["tasks"][0]["content"], "Auth");
     assert_eq!(made["current"]["content"], "Test it");
-    let before = world.log(9).len();
+    let before = world.log().len();
     assert_eq!(before, 9);
     let again = import(first).unwrap();
     assert_eq!((&again["changes"], &again["tasks"]), (&counts([0, 0, 0, 6]), &made["tasks"]));
-    assert_eq!(world.log(before).len(), before, "O-20");
+    assert_eq!(world.log().len(), before, "O-20");
     let edited =
         "# Auth\n\n## Task 2: Login\n1. Endpoint\n2. Docs\n\n## Task 1: Model\n- [x] Write it\n";
     let changed = import(edited).unwrap();
@@ -211,9 +211,9 @@ fn the_status_complete_claims_the_agents_tasks(backend: Backend) {
     assert_eq!(todo["status"], "in_progress", "only claimed, with a task open below it: {todo}");
     assert_eq!(todo["claim"]["outcome"], "Merged");
     assert_eq!(todo["claim"]["by"], "worker:primary.subagents.a");
-    let events = world.whole_log();
+    let events = world.log();
     status("complete");
-    assert_eq!(world.whole_log().len(), events.len(), "a heartbeat claims nothing twice");
+    assert_eq!(world.log().len(), events.len(), "a heartbeat claims nothing twice");
     let accept = json!({ "todoId": mine });
     let operator = world.envelope(Role::Operator);
     let early = world.call_in(&operator, "todo_accept", accept.clone()).unwrap_err();
@@ -231,13 +231,13 @@ fn only_the_operator_completes_with_children(backend: Backend) {
     let import = json!({ "planFile": FILE, "markdown": markdown });
     let before = world.call("plan_import", import).unwrap();
     let input = json!({ "taskId": id(&before, "a"), "outcome": "Merged", "withChildren": true });
-    let seen = world.whole_log();
+    let seen = world.log();
     let root = world.envelope(Role::Root);
     let error = world.call_in(&root, "task_complete", input.clone()).unwrap_err();
     assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4), "{error}");
     let tree = || world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
     assert_eq!(tree()["tasks"], before["tasks"]);
-    assert_eq!(world.log(seen.len()).len(), seen.len(), "nothing was written");
+    assert_eq!(world.log().len(), seen.len(), "nothing was written");
     let operator = world.envelope(Role::Operator);
     world.call_in(&operator, "task_complete", input).unwrap();
     let tasks = tree();
@@ -315,7 +315,7 @@ fn an_agent_can_split_only_its_own_task(backend: Backend) {
     world.call("task_assign", assign("other")).unwrap();
     let late = world.call_in(&me, "task_complete", json!({ "taskId": mine })).unwrap_err();
     assert_eq!((late.code(), late.meaning().exit), ("not_permitted", 4));
-    let log = world.log(22);
+    let log = world.log();
     let refused = log.iter().filter(|event| event["type"] == "command_refused").count();
     assert!(refused >= 1, "the late result stays visible");
     let plan = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();

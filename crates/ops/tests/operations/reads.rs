@@ -12,7 +12,7 @@ fn fill(world: &World, count: usize) {
 fn the_log_is_read_in_pages_without_gaps(backend: Backend) {
     let world = World::new(backend);
     fill(&world, 8);
-    let whole = world.log(10);
+    let whole = world.log();
     assert_eq!(whole.len(), 10);
     let mut cursor = json!(0);
     let mut seen = Vec::new();
@@ -36,7 +36,7 @@ fn the_log_is_read_in_pages_without_gaps(backend: Backend) {
 fn a_worker_sees_only_its_own_events(backend: Backend) {
     let world = World::new(backend);
     fill(&world, 2);
-    assert_eq!(world.log(4).len(), 4);
+    assert_eq!(world.log().len(), 4);
     for input in [json!({}), json!({ "after": 0 }), json!({ "visibility": "project" })] {
         let answer = world.call_in(&world.envelope(Role::Worker), "event_list", input).unwrap();
         assert_eq!(answer, json!({ "events": [] }));
@@ -48,7 +48,7 @@ fn a_worker_sees_only_its_own_events(backend: Backend) {
 fn status_shows_the_newest_lists_to_who_may_see_them(backend: Backend) {
     let world = World::new(backend);
     fill(&world, 2);
-    assert_eq!(world.log(4).len(), 4);
+    assert_eq!(world.log().len(), 4);
     let mut status = world.call("status", json!({})).unwrap();
     let id = status["lists"][0]["id"].take();
     assert!(id.is_string());

@@ -32,7 +32,7 @@ fn lines(answer: &Value) -> Vec<String> {
 fn without_an_issue_there_is_no_list(backend: Backend) {
     let world = World::new(backend);
     world.call("session_start", json!({ "externalId": "s" })).unwrap();
-    let before = world.log(3).len();
+    let before = world.log().len();
     for me in [world.envelope(Role::Root), within(&world, Role::Root, "s")] {
         for action in ["view", "set", "add"] {
             let input = json!({ "action": action, "items": ["a"] });
@@ -41,7 +41,7 @@ fn without_an_issue_there_is_no_list(backend: Backend) {
             assert!(error.hint().unwrap().contains("ask the operator to bind an issue"));
         }
     }
-    assert_eq!(world.log(before).len(), before);
+    assert_eq!(world.log().len(), before);
 }
 
 /// K-10, Q-K1: these fields and no others; phases are optional, `kind` defaults to step.
@@ -82,12 +82,12 @@ fn every_action_returns_the_whole_list(backend: Backend) {
         "originAgent": "primary",
     });
     assert_eq!(*item, whole, "no id is shown (K-19)");
-    let before = world.log(16).len();
+    let before = world.log().len();
     assert_eq!(before, 16);
     let view = todo(&world, &me, json!({ "action": "view" })).unwrap();
     assert_eq!((&view["items"], &view["markdown"]), (&answer["items"], &answer["markdown"]));
     assert!(view.get("message").is_none());
-    assert_eq!(world.log(before).len(), before, "K-12");
+    assert_eq!(world.log().len(), before, "K-12");
     let done = todo(&world, &me, json!({ "action": "done", "content": "read" })).unwrap();
     assert_eq!(done["message"], "In progress: ask");
 }
@@ -258,9 +258,9 @@ fn the_seeds_view_reads_the_rows(backend: Backend) {
 /// items says what is in progress.
 fn every_change_is_an_event_with_its_author(backend: Backend) {
     let (world, me) = at_work(backend, &[]);
-    let before = world.log(6).len();
+    let before = world.log().len();
     todo(&world, &me, json!({ "items": ["a"] })).unwrap();
-    let log = world.log(before + 4);
+    let log = world.log();
     let types: Vec<&str> = log[before..].iter().map(|e| e["type"].as_str().unwrap()).collect();
     assert_eq!(types, ["list_opened", "todo_created", "todo_started", "checklist_changed"]);
     assert!(log[before..].iter().all(|event| event["actor"] == "root:primary"));

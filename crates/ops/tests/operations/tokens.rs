@@ -40,7 +40,7 @@ fn a_token_proves_its_role_and_its_secret_is_not_stored(backend: Backend) {
     assert_eq!(list["tokens"][0]["id"], made["id"]);
     assert_eq!(list["tokens"][0]["createdBy"], "operator:primary");
     let bare = secret.strip_prefix("punch_").unwrap();
-    let log = world.log(2);
+    let log = world.log();
     assert_eq!(log[1]["type"], "token_issued");
     for text in [list.to_string(), json!(log).to_string()] {
         assert!(!text.contains(bare));
@@ -115,7 +115,7 @@ fn a_bearer_cannot_reach_above_its_token(backend: Backend) {
     let facts = Facts { carry: Some(Role::Root), ..Facts::default() };
     let envelope = bearer(&world, made["token"].as_str().unwrap(), facts).unwrap();
     world.call_in(&envelope, "create_todo", json!({ "items": [{ "title": "x" }] })).unwrap();
-    let last = world.log(5).pop().unwrap();
+    let last = world.log().pop().unwrap();
     assert_eq!((&last["actor"], &last["as"]), (&json!("operator:ada"), &json!("root")));
 }
 

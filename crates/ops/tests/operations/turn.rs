@@ -110,7 +110,7 @@ fn items_are_settled_with_an_outcome(backend: Backend) {
 fn a_batch_is_all_or_nothing(backend: Backend) {
     let world = World::new(backend);
     create(&world, &["a"]);
-    let before = world.log(3).len();
+    let before = world.log().len();
     for bad in
         [json!({ "title": " " }), json!({ "titel": "x" }), json!({ "title": "x", "order": 0 })]
     {
@@ -118,7 +118,7 @@ fn a_batch_is_all_or_nothing(backend: Backend) {
         assert!(world.call("create_todo", input).is_err());
     }
     assert_eq!(summary(&world)["total"], 1);
-    assert_eq!(world.log(before).len(), before);
+    assert_eq!(world.log().len(), before);
 }
 
 /// T-18: a settled item, an unknown id, an id of another turn or project: an error, no change.
@@ -127,7 +127,7 @@ fn settling_a_settled_unknown_or_foreign_item_is_refused(backend: Backend) {
     let ids = create(&world, &["a", "b"]);
     let settle = |id: &Value| json!({ "todoId": id, "outcome": "x" });
     world.call("complete_todo", settle(&ids[0])).unwrap();
-    let before = world.log(5).len();
+    let before = world.log().len();
 
     let mut other_turn = world.envelope(Role::Root);
     other_turn.context.turn = Some("t2".to_owned());
@@ -150,7 +150,7 @@ fn settling_a_settled_unknown_or_foreign_item_is_refused(backend: Backend) {
         let error = world.call_in(envelope, "complete_todo", settle(&id)).unwrap_err();
         assert_eq!((error.code(), error.meaning().exit), (code, 1), "{id}");
     }
-    assert_eq!(world.log(before).len(), before);
+    assert_eq!(world.log().len(), before);
     assert_eq!(summary(&world)["pending"], 1);
 }
 
@@ -224,10 +224,10 @@ fn reads_create_nothing(backend: Backend) {
     let world = World::new(backend);
     world.call("list_todo", json!({ "status": "all" })).unwrap();
     world.call("status", json!({})).unwrap();
-    assert_eq!(world.log(0), Vec::<Value>::new());
+    assert_eq!(world.log(), Vec::<Value>::new());
     let error = world.call("complete_todo", json!({ "todoId": "x", "outcome": "y" })).unwrap_err();
     assert_eq!(error.code(), "unknown_todo");
-    assert_eq!(world.log(0), Vec::<Value>::new());
+    assert_eq!(world.log(), Vec::<Value>::new());
 }
 
 /// X-10, and the log: every change is an event with its actor, its cause and its full new values.
@@ -238,7 +238,7 @@ fn every_change_is_logged(backend: Backend) {
     operator.actor.role = Role::Root;
     let input = json!({ "todoId": ids[0], "outcome": "ok" });
     world.call_in(&operator, "complete_todo", input).unwrap();
-    let mut log = world.log(4);
+    let mut log = world.log();
     let types: Vec<Value> = log.iter().map(|event| event["type"].clone()).collect();
     assert_eq!(types, ["project_opened", "list_opened", "todo_created", "todo_completed"]);
     let mut last = log.pop().unwrap();
