@@ -64,7 +64,7 @@ closed! {
     issue: CreateIssue, TransitionIssue, CommentIssue, LinkIssues, UnlinkIssues, CloseAsDuplicate,
         DeferIssue, AssignIssue;
     session: StartSession, BindSession, UnbindSession, PromoteSession, PauseSession, ResumeSession,
-        EndSession, AdoptSession, ReopenSession;
+        EndSession, AdoptSession, ReopenSession, TitleSession;
     gate: OpenGate, AnswerGate, RelayAnswer, AskPermission, RevokePermission;
     delegation: Delegate, TakeDelegation, HeartbeatDelegation, ReportDelegation, BuryDelegation,
         CancelDelegation, DecideProposal;

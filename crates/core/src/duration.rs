@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_read_as_people_write_them() {
+    fn spans_in_human_notation_are_parsed() {
         for (text, seconds) in [
             ("90s", 90),
             ("15m", 900),

@@ -3,7 +3,7 @@
 //! Events are what the log keeps and what `apply` folds. A stored event is never changed; when a
 //! shape grows, its version goes up and the old one is upcast on reading, here.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::authority::Action;
@@ -57,12 +57,9 @@ macro_rules! events {
             }
 
             /// Reads the data of a stored event; `None` for a type this build does not know.
-            pub fn read<'de, D: Deserializer<'de>>(
-                type_name: &str,
-                data: D,
-            ) -> Result<Option<Self>, D::Error> {
+            pub fn read(type_name: &str, data: &str) -> serde_json::Result<Option<Self>> {
                 match type_name {
-                    $($wire => $name::deserialize(data).map(|event| Some(Self::$name(event))),)*
+                    $($wire => serde_json::from_str(data).map(|event| Some(Self::$name(event))),)*
                     _ => Ok(None),
                 }
             }
@@ -283,6 +280,8 @@ events! {
         external_id: String,
         directory: Option<String>,
     }
+    /// A session of a host got the beginning of its first prompt as its title.
+    SessionTitled = "session_titled" { session_id: SessionId, title: String }
     /// A hook of a host was answered: `allow`, `continue` or `context`, and why.
     HookAnswered = "hook_answered" {
         /// Absent: no such session is known.
@@ -454,9 +453,7 @@ mod tests {
             data,
             format!(r#"{{"todoId":"{todo_id}","startedAt":"1970-01-01T00:00:00.000001Z"}}"#)
         );
-        let mut reader = serde_json::Deserializer::from_str(&data);
-        assert_eq!(Event::read(event.type_name(), &mut reader).unwrap(), Some(event));
-        let mut reader = serde_json::Deserializer::from_str("{}");
-        assert_eq!(Event::read("todo_dreamt", &mut reader).unwrap(), None);
+        assert_eq!(Event::read(event.type_name(), &data).unwrap(), Some(event));
+        assert_eq!(Event::read("todo_dreamt", "{}").unwrap(), None);
     }
 }

@@ -123,7 +123,7 @@ impl Gate {
             (GateKind::Permission, _) | (_, GateState::Open | GateState::Superseded) => {
                 return None;
             }
-            (_, GateState::Resumed) => "answered: go on",
+            (_, GateState::Resumed) => "answered: continue",
             (_, GateState::Refused) => "answered: no",
         };
         let text = match &self.response {

@@ -7,9 +7,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use ulid::Ulid;
+
+/// The pattern of an id for a JSON Schema: the 26 characters of a ULID.
+pub const PATTERN: &str = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$";
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -21,7 +23,9 @@ macro_rules! id {
             /// Reads the 26 characters of a ULID; `None` for any other text.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
-                Ulid::from_string(text).ok().map(Self)
+                // Fewer bits than 26 characters hold: the decoder would drop the first ones.
+                let fits = text.as_bytes().first().is_some_and(|first| *first <= b'7');
+                Ulid::from_string(text).ok().filter(|_| fits).map(Self)
             }
 
             /// The 16 bytes it is made of.
@@ -62,19 +66,7 @@ macro_rules! id {
             }
         }
 
-        impl JsonSchema for $name {
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string" })
-            }
-        }
+        crate::schema::plain!($name is "string" like PATTERN,);
     };
 }
 
@@ -188,5 +180,8 @@ mod tests {
         assert_eq!(TodoId::parse(&first.to_string()), Some(first));
         assert_eq!(TodoId::parse("1"), None);
         assert_eq!(TodoId::parse("task-3"), None);
+        assert_eq!(TodoId::parse(&first.to_string().to_lowercase()), Some(first));
+        let beyond = first.to_string().replacen('0', "8", 1);
+        assert_eq!(TodoId::parse(&beyond), None, "it would be read as another id");
     }
 }

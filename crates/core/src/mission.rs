@@ -21,7 +21,7 @@ pub use init::{InitMission, Initialised};
 pub use prompt::{
     Measured, Shared, called_off, escalation, order, order_with, planned, planning, warning,
 };
-pub use slug::slug_of;
+pub use slug::{PATTERN as SLUG_PATTERN, slug_of};
 pub use spec::{
     CadenceSpec, CollectSpec, MetricSpec, MissionSpec, PillarSpec, SpecFault, StrategySpec,
     TargetSpec, TemplateSpec, TodoSpec,

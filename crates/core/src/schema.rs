@@ -2,19 +2,16 @@
 //!
 //! With them a view, or a core type that is its own view, needs no schema attribute for its fields.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-
 use crate::Time;
 use crate::deadline::Deadline;
 use crate::evidence::Evidence;
 use crate::metric::Figure;
 
+/// The schema of a type that is one value of a JSON type, with a pattern if it is a text of one form.
 macro_rules! plain {
-    ($($name:ident is $json:literal,)+) => {$(
-        impl JsonSchema for $name {
-            fn schema_name() -> Cow<'static, str> {
+    ($($name:ident is $json:literal $(like $pattern:expr)?,)+) => {$(
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($name).into()
             }
 
@@ -22,29 +19,17 @@ macro_rules! plain {
                 true
             }
 
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": $json })
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": $json $(, "pattern": $pattern)? })
             }
         }
     )+};
 }
-
-impl JsonSchema for Evidence {
-    fn schema_name() -> Cow<'static, str> {
-        "Evidence".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": Self::PATTERN })
-    }
-}
+pub(crate) use plain;
 
 plain! {
     Time is "string",
     Deadline is "string",
     Figure is "number",
+    Evidence is "string" like Evidence::PATTERN,
 }

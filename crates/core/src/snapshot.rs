@@ -218,6 +218,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
         | Event::SessionEnded(_)
         | Event::SessionReopened(_)
         | Event::SessionAdopted(_)
+        | Event::SessionTitled(_)
         | Event::HookAnswered(_)
         | Event::ConversationOpened(_)
         | Event::MessagePosted(_)

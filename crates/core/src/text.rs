@@ -48,6 +48,17 @@ impl fmt::Display for TextFault {
     }
 }
 
+/// A number with its noun: "1 task", "3 tasks".
+#[must_use]
+pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(
+    count: N,
+    one: &str,
+    many: &str,
+) -> String {
+    let noun = if count == N::from(1) { one } else { many };
+    format!("{count} {noun}")
+}
+
 /// The pattern of a text that is not blank, for JSON Schemas.
 pub const NOT_BLANK: &str = r"\S";
 

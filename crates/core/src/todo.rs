@@ -106,7 +106,7 @@ named! {
 }
 
 named! {
-    /// Why an open item is not actionable. Nobody is reminded of a held item.
+    /// The kind of hold. Agents are not reminded of held items.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum HoldKind {
         Blocked = "blocked",

@@ -21,8 +21,8 @@ const COMMITS_MAX: usize = 200;
 const COUNTS_MAX: usize = 1 << 20;
 const LINES_MAX: usize = 4 << 20;
 
-/// The variables of our environment that git gets, besides PATH. Its configuration there says which
-/// repositories of other users it may read.
+/// The environment variables that git gets, besides PATH. They locate the user's git configuration,
+/// which says which repositories of other users git may read.
 const ENVIRONMENT: [&str; 2] = ["HOME", "XDG_CONFIG_HOME"];
 
 /// A repository's configuration can name programs that fetch missing objects: no protocol is allowed.

@@ -105,7 +105,7 @@ impl<'a> Scheduler<'a> {
             agents: self.agents.in_project(&project),
             ..system("scheduler", &project, now)
         };
-        let input = mission_cycle::Input { mission: mission.clone(), if_due: Some(true) };
+        let input = mission_cycle::Input { mission: mission.as_str().into(), if_due: Some(true) };
         match self.ops.run::<MissionCycle>(&envelope, input) {
             Ok(answer) => {
                 failed.remove(&key);

@@ -17,8 +17,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use cursor::{Cursor, Key};
+use spelled::Written;
 pub use spelled::{
-    Agent, Due, Expires, Lasting, Limit, Past, PlanFile, Reference, Since, When, Words,
+    Agent, Due, Expires, Lasting, Limit, Name, Past, PlanFile, Recorded, Reference, Since, When,
+    Words,
 };
 
 /// An optional text: absent, null and blank all mean none.
@@ -69,8 +71,11 @@ impl fmt::Display for Unclean {
     }
 }
 
+/// The pattern of a blank text.
+pub const BLANK: &str = r"^\s*$";
+
 /// The beginning of the pattern of a text that may be blank.
-pub const OR_BLANK: &str = "^$|";
+pub const OR_BLANK: &str = r"^\s*$|";
 
 /// A text type that trims and validates its input.
 pub trait Clean: Sized {
@@ -120,7 +125,12 @@ impl<T: JsonSchema> JsonSchema for Maybe<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
         schema.remove("minLength");
-        schema.insert("type".into(), json!(["string", "null"]));
+        let mut types = match schema.get("type") {
+            Some(Value::Array(types)) => types.clone(),
+            _ => vec!["string".into()],
+        };
+        types.push("null".into());
+        schema.insert("type".into(), types.into());
         match schema.get("pattern").and_then(Value::as_str) {
             Some(NOT_BLANK) => drop(schema.remove("pattern")),
             Some(pattern) => {
@@ -130,7 +140,7 @@ impl<T: JsonSchema> JsonSchema for Maybe<T> {
             None => {}
         }
         if let Some(Value::Array(forms)) = schema.get_mut("anyOf") {
-            forms.push(json!({ "maxLength": 0 }));
+            forms.push(json!({ "pattern": BLANK }));
         }
         schema
     }
@@ -147,15 +157,31 @@ pub fn range<'de, const MIN: i64, const MAX: i64, D: Deserializer<'de>>(
     Err(D::Error::custom(Unclean::must_be(&format!("{MIN} to {MAX}"))))
 }
 
+/// A number from 0 that fits into 63 bits, as the store keeps numbers, or none.
+pub fn natural<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = Option::<u64>::deserialize(deserializer)?;
+    if number.is_none_or(|number| i64::try_from(number).is_ok()) {
+        return Ok(number);
+    }
+    Err(D::Error::custom(Unclean::must_be(&format!("0 to {}", i64::MAX))))
+}
+
 /// A list with `MIN` to `MAX` items.
 pub fn count<'de, const MIN: usize, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    let items = Option::<Vec<T>>::deserialize(deserializer)?.unwrap_or_default();
+    let items = Vec::<T>::deserialize(deserializer)?;
     if (MIN..=MAX).contains(&items.len()) {
         return Ok(items);
     }
     Err(D::Error::custom(format!("give {MIN} to {MAX} items")))
+}
+
+/// A list with at most `MAX` items; null is read as an empty one.
+pub fn up_to_or_none<'de, const MAX: usize, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<T>, D::Error> {
+    up_to::<MAX, T, D>(deserializer).map(Option::unwrap_or_default)
 }
 
 /// An optional list with at most `MAX` items.
@@ -217,8 +243,8 @@ pub fn evidence(texts: &[String]) -> Result<Vec<Evidence>, crate::Error> {
 
 /// Reads an optional reference: absent, null and blank mean none.
 pub fn maybe_named<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Maybe<Title>, D::Error> {
-    let given = Option::<Reference>::deserialize(deserializer)?;
-    match given.map(|text| Title::new(&text)) {
+    let given = Option::<Written>::deserialize(deserializer)?;
+    match given.map(|given| Title::new(&given.0)) {
         Some(Ok(text)) => Ok(Maybe(Some(text))),
         None | Some(Err(TextFault::Blank)) => Ok(Maybe(None)),
         Some(Err(fault)) => Err(D::Error::custom(fault)),

@@ -33,6 +33,7 @@ mod request;
 pub mod runs;
 pub mod schema;
 pub mod sign_in;
+mod strict;
 pub mod token;
 pub mod tools;
 pub mod views;

@@ -221,7 +221,9 @@ impl RemoteError {
         let facts = Value::Object(self.facts.clone());
         let tagged =
             if self.facts.is_empty() { json!(self.code) } else { json!({ self.code: facts }) };
-        let refusal: Refusal = serde_json::from_value(tagged).ok()?;
+        // From text, as stored refusals are read: another source would be another parser of all
+        // refusals in the program.
+        let refusal: Refusal = serde_json::from_str(&tagged.to_string()).ok()?;
         let error = Error::from(refusal);
         let is_same = error.to_string() == self.message && error.hint() == self.hint;
         is_same.then_some(error)

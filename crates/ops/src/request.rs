@@ -3,6 +3,7 @@
 //! Only [`Request`] depends on an operation's types. It is small, because it is compiled for every
 //! operation; everything around it is compiled once.
 
+use punchlist_core::text::TextFault;
 use punchlist_store::Tx;
 use punchlist_store::rows::answers::Answer as Kept;
 use serde_json::Value;
@@ -14,6 +15,7 @@ use crate::catalogue::{Define, Effect, Operation};
 use crate::dispatch::new_ids;
 use crate::explain::{Fault, drop_context, explain};
 use crate::input::MUST_BE;
+use crate::strict::Strict;
 use crate::token::needs_token;
 use crate::{Envelope, Error};
 
@@ -68,7 +70,7 @@ pub(crate) fn parse<D: Define>(
 /// operation adds to the program, and one is enough.
 #[inline(never)]
 fn typed<D: Define>(input: &Value) -> Result<Box<dyn Request>, (String, String)> {
-    let parsed = serde_path_to_error::deserialize(input);
+    let parsed = serde_path_to_error::deserialize(Strict(input));
     parsed
         .map(|parsed| Box::new(Parsed::<D>(parsed)) as Box<dyn Request>)
         .map_err(|error| (error.path().to_string(), error.inner().to_string()))
@@ -76,11 +78,14 @@ fn typed<D: Define>(input: &Value) -> Result<Box<dyn Request>, (String, String)>
 
 /// The fault that the parser found. A misspelt value is shown with its correct spelling.
 fn misspelt(input: &Value, path: String, detail: String) -> Fault {
+    if detail == TextFault::Blank.to_string() {
+        return Fault::MissingField { path };
+    }
     let Some(expected) = detail.strip_prefix(MUST_BE) else {
         return Fault::Other { path, detail };
     };
-    let found = path.split('.').try_fold(input, |value, name| value.get(name));
-    let found = match found {
+    let pointer = format!("/{}", path.replace('[', "/").replace(']', "").replace('.', "/"));
+    let found = match input.pointer(&pointer) {
         Some(Value::String(text)) => format!("`{}`", text.chars().take(60).collect::<String>()),
         Some(value) => value.to_string(),
         None => "this".to_owned(),

@@ -85,6 +85,14 @@ pub(crate) fn one_property(schema: &mut schemars::Schema) {
     schema.insert("maxProperties".into(), 1.into());
 }
 
+/// Rewrites an enum, whose variants are words or objects, so that the types stand in front. Weak
+/// clients do not understand `oneOf`, and go without the details.
+pub(crate) fn word_or_object(schema: &mut schemars::Schema) {
+    let Some(options) = schema.remove("oneOf") else { return };
+    schema.insert("type".into(), vec!["string", "object"].into());
+    schema.insert("anyOf".into(), options);
+}
+
 /// The schemas of all operations. Each shared type appears once, and others refer to it by name.
 #[derive(Debug)]
 pub struct Shared {
@@ -148,9 +156,7 @@ fn plain(schema: &mut Value, form: Form) {
             }
             if form != Form::Request {
                 object.shift_remove("pattern");
-                if object.contains_key("type") {
-                    NARROWING.iter().for_each(|word| drop(object.shift_remove(*word)));
-                }
+                narrowed(object);
             }
             // The description says what an absent field means; a default in an input only costs
             // tokens.
@@ -159,6 +165,7 @@ fn plain(schema: &mut Value, form: Form) {
             }
             if drop_null {
                 without_null(object);
+                narrowed(object);
             }
             one_of_constants(object);
             // Join the lines: line breaks in a doc comment have no meaning.
@@ -181,6 +188,13 @@ fn plain(schema: &mut Value, form: Form) {
         }
         Value::Array(items) => items.iter_mut().for_each(|item| plain(item, form)),
         _ => {}
+    }
+}
+
+/// Removes what only narrows a type.
+fn narrowed(object: &mut Map<String, Value>) {
+    if object.contains_key("type") {
+        NARROWING.iter().for_each(|word| drop(object.shift_remove(*word)));
     }
 }
 

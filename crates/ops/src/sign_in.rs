@@ -108,7 +108,8 @@ impl Ops {
             projects.into_iter().find(|(_, name)| actor.reach.covers_project(name).is_ok());
         let project = reached.map(|(_, name)| name).unwrap_or_default();
         let envelope = Envelope { actor, proof, project, ..system(now) };
-        self.run::<TokenRevoke>(&envelope, token_revoke::Input { id: id.to_string() }).map(drop)
+        self.run::<TokenRevoke>(&envelope, token_revoke::Input { id: id.to_string().into() })
+            .map(drop)
     }
 
     /// Records the address of a server over this store.

@@ -127,6 +127,6 @@ pub(crate) fn of_server(code: &str, said: String) -> Error {
 
 impl From<serde_json::Error> for Error {
     fn from(error: serde_json::Error) -> Self {
-        Self::new(ErrorKind::Corrupt, format!("stored JSON does not read: {error}"))
+        Self::new(ErrorKind::Corrupt, format!("stored JSON cannot be decoded: {error}"))
     }
 }

@@ -128,18 +128,26 @@ impl Row<'_> {
         }
     }
 
-    pub fn text(&self, column: usize) -> Result<String, Error> {
+    /// A text that is parsed and not kept, without a copy.
+    pub fn str(&self, column: usize) -> Result<&str, Error> {
+        self.opt_str(column)?.ok_or_else(|| is_null(column))
+    }
+
+    pub fn opt_str(&self, column: usize) -> Result<Option<&str>, Error> {
         match self {
-            Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => row.text(column)?.ok_or_else(|| is_null(column)),
+            Self::Sqlite(row) => row.get_ref(column)?.as_str_or_null().map_err(|error| {
+                Error::new(ErrorKind::Backend, format!("column {column}: {error}"))
+            }),
+            Self::Postgres(row) => row.text(column),
         }
     }
 
+    pub fn text(&self, column: usize) -> Result<String, Error> {
+        self.str(column).map(str::to_owned)
+    }
+
     pub fn opt_text(&self, column: usize) -> Result<Option<String>, Error> {
-        match self {
-            Self::Sqlite(row) => Ok(row.get(column)?),
-            Self::Postgres(row) => row.text(column),
-        }
+        Ok(self.opt_str(column)?.map(str::to_owned))
     }
 }
 

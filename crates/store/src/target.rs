@@ -30,6 +30,14 @@ impl Target {
     }
 }
 
+/// May this URL contain a password? Yes, if it is unclear where its parts end.
+#[must_use]
+pub fn has_password(url: &str) -> bool {
+    let Some((_, rest)) = url.split_once("://") else { return false };
+    let credentials = rest.split_once('@').map_or("", |(credentials, _)| credentials);
+    credentials.contains(':') || url.contains("password=") || shown(url).is_none()
+}
+
 /// For people: never with a password.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,6 +93,23 @@ mod tests {
     fn a_url_without_a_host_is_not_shown_as_one() {
         for url in ["postgres://ada:s3cret", "postgres://ada:s3/cret", "postgres://[::1/s3cret"] {
             assert_eq!(Target::parse(url).to_string(), "postgres://…");
+        }
+    }
+
+    #[test]
+    fn a_url_with_a_password_is_recognised() {
+        for url in [
+            "postgres://ada:secret@db/work",
+            "postgres://ada:s3/cret@db/work",
+            "postgres://db/work?user=ada&password=secret",
+            "postgres://ada:s3cret",
+        ] {
+            assert!(has_password(url), "{url}");
+        }
+        for db in
+            ["postgres://ada@db:5432/work?sslmode=require", "http://h:7420", "a/b.db", ":memory:"]
+        {
+            assert!(!has_password(db), "{db}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a run may use up, and what it has used.
 
 use schemars::JsonSchema;
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
 use super::Work;
@@ -71,15 +72,26 @@ impl Budget {
 #[serde(rename_all = "camelCase")]
 pub struct Spent {
     /// Tokens that went in.
-    #[schemars(with = "i64")]
+    #[serde(deserialize_with = "tokens")]
+    #[schemars(with = "i64", range(min = 0))]
     pub input: u64,
     /// Input tokens read from the provider's cache.
-    #[serde(default)]
-    #[schemars(with = "i64")]
+    #[serde(default, deserialize_with = "tokens")]
+    #[schemars(with = "i64", range(min = 0))]
     pub cached: u64,
     /// Tokens that came out.
-    #[schemars(with = "i64")]
+    #[serde(deserialize_with = "tokens")]
+    #[schemars(with = "i64", range(min = 0))]
     pub output: u64,
+}
+
+/// A count of tokens, which the store keeps in 63 bits.
+fn tokens<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let count = u64::deserialize(deserializer)?;
+    match i64::try_from(count) {
+        Ok(_) => Ok(count),
+        Err(_) => Err(D::Error::custom("too many tokens")),
+    }
 }
 
 /// What a run has used.

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Counters, StopReason, Work};
 use crate::select;
+use crate::text::counted;
 use crate::{ListKind, Role, Snapshot, Status, Time, Todo};
 
 /// The longest title that is quoted whole, in characters.
@@ -221,7 +222,8 @@ pub fn incomplete(lists: &[Snapshot], reason: StopReason, budget: (u32, u32)) ->
     let (continuations, max) = budget;
     let reason = match reason {
         StopReason::ContinuationCap => {
-            format!("the limit of {max} continuations was reached ({continuations} made)")
+            let limit = counted(max, "continuation", "continuations");
+            format!("the limit of {limit} was reached ({continuations} made)")
         }
         reason => reason.words().to_owned(),
     };

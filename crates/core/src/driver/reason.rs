@@ -45,17 +45,17 @@ reasons! {
     Deferred = "deferred", "what is left is deferred to a later date";
     SwitchedOff = "switched_off", "it is not set to continue by itself";
     NoTodoTool = "no_todo_tool", "the agent has no tool to change its list";
-    ContinuationCap = "continuation_cap", "it was asked to go on as often as allowed";
-    IterationCap = "iteration_cap", "it called the model as often as allowed";
+    ContinuationCap = "continuation_cap", "it reached the limit of continuations";
+    IterationCap = "iteration_cap", "it reached the limit of model calls";
     TokenGuard = "token_guard", "the model's window is nearly full, or the tokens are used up";
-    NoProgress = "no_progress", "it goes on without changing anything";
+    NoProgress = "no_progress", "it made no progress";
     GateOpen = "gate_open", "it waits for an answer";
-    Waiting = "waiting", "it waits for work that was handed on";
+    Waiting = "waiting", "it waits for delegated work";
     Paused = "paused", "it was paused";
     Refusal = "refusal", "the model refused";
     MaxTokens = "max_tokens", "a reply was longer than allowed";
     Context = "context", "the model's window is full";
-    PermissionDenied = "permission_denied", "it was not permitted to go on";
+    PermissionDenied = "permission_denied", "it was not permitted to continue";
     Error = "error", "the model or the store failed";
     Cancelled = "cancelled", "somebody stopped it";
 }

@@ -102,8 +102,9 @@ pub fn check(schema: &Value) -> Result<(), String> {
             let unknown = names
                 .iter()
                 .find(|name| name.as_str().is_none_or(|name| !fields.contains_key(name)));
-            unknown
-                .map_or(Ok(()), |name| Err(format!("`required` names {name}, which is no field")))
+            unknown.map_or(Ok(()), |name| {
+                Err(format!("`required` names {name}, which is not a field"))
+            })
         }
     }
 }
@@ -133,7 +134,7 @@ pub fn check_response(schema: &Value, response: &Value) -> Result<(), Vec<String
         }
     }
     let strangers = given.keys().filter(|name| !fields.contains_key(*name));
-    faults.extend(strangers.map(|name| format!("`{name}` is no field of the form")));
+    faults.extend(strangers.map(|name| format!("`{name}` is not a field of the form")));
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
@@ -209,7 +210,7 @@ mod tests {
                 "`age` must be at most 9".to_owned(),
                 "`size` must be one of \"s\", \"m\"".to_owned(),
                 "`sure` must be of type boolean".to_owned(),
-                "`more` is no field of the form".to_owned(),
+                "`more` is not a field of the form".to_owned(),
             ])
         );
         assert!(check_response(&form, &json!("Ada")).is_err());

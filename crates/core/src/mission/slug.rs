@@ -22,6 +22,9 @@ pub fn slug_of(name: &str) -> Option<String> {
     (!slug.is_empty()).then(|| slug.to_owned())
 }
 
+/// The pattern of a slug for a JSON Schema.
+pub const PATTERN: &str = r"^[\p{Ll}\p{Lo}\p{N}_-]{1,80}$";
+
 /// Is this a valid slug?
 #[must_use]
 pub(super) fn is_slug(text: &str) -> bool {

@@ -11,14 +11,15 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, MapAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::slug::{is_slug, slug_of};
+use super::slug::{self, is_slug, slug_of};
 use super::{LimitScope, OverduePending, Standing, StrategyStatus, cadence};
 use crate::capacity::Limits;
 use crate::duration::Span;
 use crate::evidence::EvidenceKind;
 use crate::metric::{Direction, Figure, MetricKind, Operator};
-use crate::text::{Body, Title};
+use crate::text::{Body, NOT_BLANK, Title};
 
 /// A mission: its goal, its pillars, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +29,7 @@ pub struct MissionSpec {
     pub name: Title,
     /// Its name for tools; made from the name if absent. The same slug again updates the mission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = slug::PATTERN))]
     pub slug: Option<String>,
     /// Its goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,6 +45,7 @@ pub struct MissionSpec {
     pub todo: Option<TodoSpec>,
     /// Its parts. A pillar that is left out later is archived, and nothing of it is lost.
     #[serde(default, deserialize_with = "or_none")]
+    #[schemars(with = "Option<Vec<PillarSpec>>")]
     pub pillars: Vec<PillarSpec>,
 }
 
@@ -62,26 +65,31 @@ pub struct TodoSpec {
     #[schemars(description = format!(
         "How many may be pending or in progress; default {}.", Limits::DEFAULT.active
     ))]
+    #[schemars(range(max = u32::MAX))]
     pub active_todo_limit: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(description = format!(
         "How many may wait in the backlog; default {}.", Limits::DEFAULT.backlog
     ))]
+    #[schemars(range(max = u32::MAX))]
     pub backlog_todo_limit: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(description = format!(
         "How many over the active limit are still accepted, with a warning; default {}.",
         Limits::DEFAULT.active_soft_margin
     ))]
+    #[schemars(range(max = u32::MAX))]
     pub active_soft_margin: Option<u32>,
     /// Are the limits for the whole mission, or for each pillar? Default: mission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_scope: Option<LimitScope>,
     /// Settled todos leave the usual lists after this many days; default 30, 0: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = u32::MAX))]
     pub archive_after_days: Option<u32>,
     /// A backlog todo older than this many days is marked stale; default 30.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = u32::MAX))]
     pub backlog_stale_days: Option<u32>,
     /// Cancel stale backlog todos at the cycle; default false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,6 +105,7 @@ pub struct TodoSpec {
     pub claim_evidence: Option<Vec<EvidenceKind>>,
     /// Templates for common todos, besides the built-in profiling, audit and migration-eval.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Option<Vec<TemplateSpec>>")]
     pub templates: Vec<TemplateSpec>,
 }
 
@@ -125,6 +134,7 @@ pub struct PillarSpec {
     pub name: Title,
     /// Made from the name if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = slug::PATTERN))]
     pub slug: Option<String>,
     /// Its goals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,9 +144,11 @@ pub struct PillarSpec {
     pub status: Option<Standing>,
     /// What it is measured by.
     #[serde(default, deserialize_with = "or_none")]
+    #[schemars(with = "Option<Vec<MetricSpec>>")]
     pub metrics: Vec<MetricSpec>,
     /// Its strategies.
     #[serde(default, deserialize_with = "or_none")]
+    #[schemars(with = "Option<Vec<StrategySpec>>")]
     pub strategies: Vec<StrategySpec>,
 }
 
@@ -148,6 +160,7 @@ pub struct MetricSpec {
     pub name: Title,
     /// Made from the name if absent; unique in the mission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = slug::PATTERN))]
     pub slug: Option<String>,
     /// Default numeric. Durations are in seconds.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
@@ -185,22 +198,45 @@ pub struct TargetSpec {
 /// How to read a metric: exactly one of command, http and file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("anyOf" = [
+    only("command", &json!({ "type": "array", "prefixItems": [{ "pattern": NOT_BLANK }], "minItems": 1 })),
+    only("http", &json!({ "type": "string" })),
+    only("file", &json!({ "type": "string", "pattern": NOT_BLANK })),
+]))]
 pub struct CollectSpec {
     /// A program and its arguments, run without a shell; it prints the figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
     /// An address to GET.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^https?://"))]
     pub http: Option<String>,
     /// A file to read, in the project's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// JSON pointer to the figure in a JSON answer, e.g. /stats/mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = "^(/|$)"))]
     pub pointer: Option<String>,
     /// How long it may take; default 60s, at most 1h.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = TIMEOUT))]
     pub timeout: Option<String>,
+}
+
+/// The pattern of a timeout for a JSON Schema: 1s to 1h.
+const TIMEOUT: &str = concat!(
+    "^([1-9][0-9]{0,2}|[12][0-9]{3}|3[0-5][0-9]{2}|3600)s$",
+    "|^([1-9]|[1-5][0-9]|60)m$|^1h$",
+);
+
+/// The schema of an object with only this source of a metric; the others are absent or null.
+fn only(source: &str, schema: &Value) -> Value {
+    let mut properties = json!({
+        "command": { "type": "null" }, "http": { "type": "null" }, "file": { "type": "null" },
+    });
+    properties[source] = schema.clone();
+    json!({ "required": [source], "properties": properties })
 }
 
 /// A strategy of a pillar.

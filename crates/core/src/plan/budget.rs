@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::render::Rendered;
+use crate::text::counted;
 
 /// A line that may be left out.
 pub(super) struct Entry {
@@ -57,10 +58,10 @@ pub(super) fn fit(
 }
 
 fn left_out_words(left_out: usize, settled: usize) -> String {
-    let tasks = if left_out == 1 { "task" } else { "tasks" };
+    let tasks = counted(left_out, "task", "tasks");
     match settled {
-        0 => format!("({left_out} {tasks} left out)"),
-        _ => format!("({left_out} {tasks} left out, {settled} of them settled)"),
+        0 => format!("({tasks} left out)"),
+        _ => format!("({tasks} left out, {settled} of them settled)"),
     }
 }
 

@@ -73,10 +73,10 @@ impl fmt::Display for PlanFault {
         match self {
             Self::Empty => f.write_str("the plan has no task: neither a title, a step nor an item"),
             Self::Binary { line } => {
-                write!(f, "line {line}: a NUL character; the file is no text")
+                write!(f, "line {line}: a NUL character; the file is not text")
             }
             Self::NotText { line } => {
-                write!(f, "line {line}: bytes that are not UTF-8; the file is no text")
+                write!(f, "line {line}: bytes that are not UTF-8; the file is not text")
             }
             Self::TooLarge { bytes, limit } => {
                 write!(f, "the plan has {bytes} bytes or more; the limit is {limit}")
@@ -101,7 +101,7 @@ impl fmt::Display for PlanFault {
             Self::UnknownAfter { line, text } => {
                 write!(
                     f,
-                    "line {line}: the task comes after `{}`, which is no task of the plan",
+                    "line {line}: the task comes after `{}`, which is not a task of the plan",
                     short(text)
                 )
             }

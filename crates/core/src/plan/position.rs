@@ -2,8 +2,9 @@
 //!
 //! A candidate is an open task with no open task below it: an open leaf, or a parent that is ready
 //! to close. The current task is the first actionable candidate in pre-order under the deepest
-//! active task; if there is none, under the next active task, and then anywhere. `todo_next` uses
-//! the same rule. If nothing is actionable, the first open candidate is current.
+//! active task; if there is none, under the next active task, and then anywhere. If nothing is
+//! actionable, the first open candidate is current. `todo_next` has its own rule
+//! (`select::next_for`): it prefers what the taker holds.
 
 use std::cmp::Reverse;
 

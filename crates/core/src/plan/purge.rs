@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::authority::{Action, Verdict, authority};
 use crate::event::ListPurged;
+use crate::text::counted;
 use crate::{By, Decide, Event, List, ListKind, Refusal, Refused, Scope, Span, Time, TodoKind};
 
 /// Remove the tasks of every plan that was archived this long ago.
@@ -42,7 +43,8 @@ pub struct PurgedPlan {
 impl fmt::Display for PurgedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { plan_file, branch, archived_at, tasks } = self;
-        write!(f, "{plan_file} on {branch} ({tasks} tasks, archived at {archived_at})")
+        let tasks = counted(*tasks, "task", "tasks");
+        write!(f, "{plan_file} on {branch} ({tasks}, archived at {archived_at})")
     }
 }
 

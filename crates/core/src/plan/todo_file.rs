@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::line::Fence;
 use crate::command::{CreateTodos, NewTodo};
 use crate::text::{Body, Content, normalised};
 use crate::{Refusal, Snapshot, Todo};
@@ -53,7 +54,7 @@ impl fmt::Display for TodoLineFault {
             Self::Gone => f.write_str("no open line says that"),
             Self::Ambiguous { lines } => {
                 let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
-                write!(f, "the lines {} all do", lines.join(", "))
+                write!(f, "several lines match: {}", lines.join(", "))
             }
             Self::Ticked { line } => write!(f, "line {line} is ticked already"),
             Self::Elsewhere { file } => write!(f, "it is a line of {file}"),
@@ -64,17 +65,17 @@ impl fmt::Display for TodoLineFault {
 /// The items of a file, ticked or not; lines in code blocks are ignored.
 #[must_use]
 pub fn todo_lines(text: &str) -> Vec<TodoLine<'_>> {
-    let mut fence: Option<&str> = None;
+    let mut fence: Option<Fence> = None;
     let mut found = Vec::new();
     for (index, line) in text.split('\n').enumerate() {
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let start = line.trim_start();
-        let marker = ["```", "~~~"].into_iter().find(|marker| start.starts_with(marker));
-        match (fence, marker) {
-            (Some(open), Some(marker)) if open == marker => fence = None,
-            (None, Some(marker)) => fence = Some(marker),
-            (None, None) => found.extend(item(index + 1, line)),
-            (Some(_), _) => {}
+        match fence {
+            Some(open) if open.is_closed_by(line) => fence = None,
+            Some(_) => {}
+            None => match Fence::opened(line) {
+                None => found.extend(item(index + 1, line)),
+                opened => fence = opened,
+            },
         }
     }
     found

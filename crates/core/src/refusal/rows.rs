@@ -122,7 +122,7 @@ rows! {
             "only one item may be in progress, not {}",
             quoted(titles.iter().map(|title| short(title)), " and ")
         ),
-        "leave one in_progress, give the others pending",
+        "set one to in_progress and the others to pending",
     ),
     Self::ActiveFull { limit, active } => Conflict(
         "active_full",
@@ -172,7 +172,7 @@ rows! {
     Self::NoClaim { title } => Conflict(
         "no_claim",
         format!("`{title}` has not been claimed"),
-        "wait until its maker claims it is done",
+        "wait until its agent claims that it is done",
     ),
     Self::AlreadyClaimed { title, by, at } => Conflict(
         "already_claimed",
@@ -314,7 +314,7 @@ rows! {
     ),
     Self::LookAlike { number, title, status } => Conflict(
         "look_alike",
-        format!("issue #{number} says the same and is {status}: `{title}`"),
+        format!("issue #{number} looks the same and is {status}: `{title}`"),
         format!("work on #{number}, or give `forceNew` if this is another matter"),
     ),
     Self::WrongIssueStatus { number, status, to, allowed } => Conflict(
@@ -386,7 +386,7 @@ rows! {
             end(run),
             model.split_once(':').map_or(model.as_str(), |(_, host)| host)
         ),
-        "go on with the session in that host",
+        "continue the session in that host",
     ),
     Self::OtherIssue { number, bound: Some(bound) } => Conflict(
         "other_issue",
@@ -542,7 +542,7 @@ rows! {
     Self::NoProposal { delegation } => Conflict(
         "no_proposal",
         format!("delegation {} has no proposal", end(delegation)),
-        "delegation_show shows what came back",
+        "delegation_show shows its result",
     ),
     Self::ProposalSettled { delegation, .. } => Conflict(
         "proposal_settled",
@@ -606,7 +606,7 @@ rows! {
     Self::Unconfirmed { plans, tasks } => Conflict(
         "unconfirmed",
         words::would_remove(plans, *tasks),
-        "give `confirm` to remove them for good; the log keeps who did what, and when",
+        "give `confirm` to remove them permanently; the log keeps who did what, and when",
     ),
     Self::BadTodoLine { file, line, fault } => Conflict(
         "bad_todo_line",

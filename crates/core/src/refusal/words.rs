@@ -5,6 +5,7 @@ use std::fmt::Display;
 use crate::authority::{Action, Denial, who_may};
 use crate::gate::GateState;
 use crate::plan::PurgedPlan;
+use crate::text::counted;
 use crate::{ListKind, Role, TodoId, TodoKind};
 
 /// The caller's text, cut, so that a message does not repeat a whole page.
@@ -127,8 +128,9 @@ pub(super) fn would_remove(plans: &[PurgedPlan], tasks: u64) -> String {
         0 => String::new(),
         more => format!("; and {more} more"),
     };
-    let (count, named) = (plans.len(), named.join("; "));
-    format!("this would remove {tasks} tasks of {count} plans for good: {named}{more}")
+    let (tasks, named) = (counted(tasks, "task", "tasks"), named.join("; "));
+    let plans = counted(plans.len(), "plan", "plans");
+    format!("this would permanently remove {tasks} of {plans}: {named}{more}")
 }
 
 /// `task-3`, `#3`, `3`, a ULID: texts of a model that assumes items have ids.

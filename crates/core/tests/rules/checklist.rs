@@ -257,8 +257,8 @@ fn every_fault_is_reported_with_its_line() {
          - [ ] i\n  - note: <!-- j -->\n# k <!-- l -->\n\
          - [ ] m <!-- failed: x --> <!-- blocked: y -->\n"
     );
-    let comment = "a comment may only stand at the end of an item; write `\\<!--`";
-    let unreadable = "is no heading, item or note; an item begins with `- [ ] `";
+    let comment = "a comment may only be at the end of an item; write `\\<!--`";
+    let unreadable = "is not a heading, an item or a note; an item begins with `- [ ] `";
     let expected = [
         (1, "there is no item above this note"),
         (2, "unknown mark `[?]`; there are [ ], [/], [x], [-] and [!]"),
@@ -273,7 +273,7 @@ fn every_fault_is_reported_with_its_line() {
         (12, "items do not nest: begin the line without white space"),
         (
             13,
-            "only notes (`- note: …`) are indented; a note goes on after a line that ends in `\\`",
+            "only notes (`- note: …`) are indented; a note continues after a line that ends in `\\`",
         ),
         (14, "the note is empty or only white space"),
         (15, "the note ends in `\\`, but no indented line follows; write `\\\\` for a backslash"),
@@ -284,7 +284,7 @@ fn every_fault_is_reported_with_its_line() {
             "unknown comment; there are `claimed by`, `blocked:`, `failed:` and `awaiting_approval:`",
         ),
         (21, "the comment does not end on its line"),
-        (22, "a comment may only stand at the end of an item; write `\\<!--` to mean the signs"),
+        (22, "a comment may only be at the end of an item; write `\\<!--` to mean the signs"),
         (23, "`[!]` needs its reason: `<!-- blocked: the reason -->`"),
         (24, "the reason is empty or only white space"),
         (26, "a criterion is never in progress"),

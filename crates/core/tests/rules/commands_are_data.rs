@@ -29,7 +29,7 @@ use punchlist_core::run::{
 };
 use punchlist_core::session::{
     AdoptSession, BindSession, EndSession, PauseSession, PromoteSession, ReopenSession,
-    ResumeSession, StartSession, UnbindSession,
+    ResumeSession, StartSession, TitleSession, UnbindSession,
 };
 use punchlist_core::text::{Body, Title};
 use punchlist_core::{
@@ -87,6 +87,7 @@ fn every_serialised_command_is_read_back_unchanged() {
     seen.same(&EndSession);
     seen.same(&AdoptSession { external_id: "x".to_owned(), directory: some() });
     seen.same(&ReopenSession);
+    seen.same(&TitleSession { prompt: "x".to_owned() });
 
     let question = OpenGate {
         kind: GateKind::Form,

@@ -80,7 +80,7 @@ fn each_change_of_a_criterion_names_its_part() {
 
 /// No sign-off covers the steps.
 #[test]
-fn a_change_of_a_step_names_no_part() {
+fn changing_a_step_does_not_affect_a_sign_off() {
     let mut world = World::new(ListKind::Issue);
     let (todo_id, made) = create(&mut world, TodoKind::Step, "build");
     assert_eq!(made, []);

@@ -4,6 +4,7 @@
 use punchlist_core::authority::{Action, Denial, owns};
 use punchlist_core::command::{AssignTodo, ClaimTodo, CompleteTodo, HeartbeatTodo, TakeTodo};
 use punchlist_core::event::{CommandRefused, TodoAssigned, TodoStarted, TodoTaken};
+use punchlist_core::select::next_for;
 use punchlist_core::{
     Actor, AgentPath, Command, Event, Lease, ListKind, Refusal, Refused, Role, Time, TodoId,
     TodoKind,
@@ -60,6 +61,41 @@ fn while_an_item_is_leased_no_other_can_be_taken_where_only_one_may_be_in_progre
         let (lease, assignee) = (leased(&by, 1, clock), Some(by.agent.clone()));
         let taken = TodoTaken { todo_id, lease, assignee, started_at: Some(plan.now) };
         assert_eq!(events, [taken.into()]);
+    }
+}
+
+/// P-2: a caller that asks for its next item gets what it holds, then what is assigned to it, then
+/// what a silent holder left, then the first pending item. Where only one may be in progress, the
+/// item of another holder leaves nothing to take.
+#[test]
+fn the_next_item_depends_on_who_asks_and_on_leases() {
+    let (me, other) = (root("primary"), root("other"));
+    let next = |world: &World, by: &Actor, clock: Time| {
+        next_for(&world.state, by, world.now, clock).map(|todo| todo.title.clone())
+    };
+    let some = |title: &str| Some(title.to_owned());
+    let mut plan = World::new(ListKind::Plan);
+    let ids = plan.create(&["first", "second", "third"]);
+    let clock = plan.now;
+    assert_eq!(next(&plan, &me, clock), some("first"));
+    take(&mut plan, &other, ids[0], clock).unwrap();
+    assert_eq!(next(&plan, &me, clock), some("second"), "another caller holds the first");
+    assert_eq!(next(&plan, &other, clock), some("first"), "its own");
+    let later = clock.plus_seconds(60);
+    assert_eq!(next(&plan, &me, later), some("first"), "the lease is over");
+    take(&mut plan, &me, ids[2], later).unwrap();
+    assert_eq!(next(&plan, &me, later), some("third"), "its own comes before an abandoned one");
+    let after = later.plus_seconds(60);
+    assert_eq!(next(&plan, &me, after), some("third"), "it is still assigned to the caller");
+    for (kind, abandoned) in [(ListKind::Session, "first"), (ListKind::Issue, "first")] {
+        let mut world = World::new(kind);
+        let ids = world.create(&["first", "second"]);
+        let clock = world.now;
+        take(&mut world, &other, ids[0], clock).unwrap();
+        assert_eq!(next(&world, &other, clock), some("first"), "{kind}: its own");
+        assert_eq!(next(&world, &me, clock), None, "{kind}: another caller holds it");
+        let later = clock.plus_seconds(60);
+        assert_eq!(next(&world, &me, later), some(abandoned), "{kind}: the lease is over");
     }
 }
 

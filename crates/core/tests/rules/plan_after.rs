@@ -93,7 +93,7 @@ fn the_current_task_says_what_it_waits_for() {
 #[test]
 fn a_file_whose_tasks_wait_for_no_task_or_for_themselves_is_refused_with_the_line() {
     for (file, said) in [
-        ("# T\n- [ ] a\n  after: \"z\"\n", "line 2: the task comes after `z`, which is no task"),
+        ("# T\n- [ ] a\n  after: \"z\"\n", "line 2: the task comes after `z`, which is not a task"),
         (
             "# T\n- [ ] a\n  - [ ] x\n- [ ] b\n  - [ ] x\n- [ ] c\n  after: \"x\"\n",
             "line 6: several tasks say `x`: lines 3, 5",

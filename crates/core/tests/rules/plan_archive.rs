@@ -109,7 +109,7 @@ fn only_the_operator_purges_and_the_refusal_lists_what_would_be_deleted() {
     let refusal = decided(&unsure, &all, &operator, young.now).unwrap_err().refusal;
     assert_eq!(refusal.code(), "unconfirmed");
     let said = refusal.to_string();
-    assert!(said.contains("3 tasks of 1 plans") && said.contains(PLAN_FILE), "{said}");
+    assert!(said.contains("3 tasks of 1 plan") && said.contains(PLAN_FILE), "{said}");
     let now = PurgePlans { older_than: Span::seconds(0), ..command };
     assert_eq!(decided(&now, &all, &operator, young.now).unwrap().len(), 2);
 }

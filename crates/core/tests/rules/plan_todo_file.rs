@@ -46,6 +46,14 @@ fn the_lines_of_a_backlog_are_its_checkboxes() {
     );
 }
 
+/// A longer fence shows a shorter one as code, as in a plan's file.
+#[test]
+fn a_code_block_ends_only_with_a_fence_of_its_own_length() {
+    let text = "````\n```\n- [ ] in code\n````\n- [ ] Write docs\n";
+    let lines: Vec<&str> = todo_lines(text).iter().map(|line| line.content).collect();
+    assert_eq!(lines, ["Write docs"]);
+}
+
 /// O-2: a line is chosen by number, by text or by a part that no other open line contains.
 #[test]
 fn a_line_is_picked_by_number_text_or_part() {

@@ -69,7 +69,11 @@ impl Runtime<'_> {
     /// Renews the lease of a delegation, in seconds from now; 0 gives the delegation back.
     fn renew(&self, project: &str, held: &Held, lease_s: i64) -> Result<(), Error> {
         let (delegation_id, epoch) = (held.id.clone(), held.epoch);
-        let input = delegation_heartbeat::Input { delegation_id, epoch, lease_s: Some(lease_s) };
+        let input = delegation_heartbeat::Input {
+            delegation_id: delegation_id.into(),
+            epoch,
+            lease_s: Some(lease_s),
+        };
         self.ops.run::<DelegationHeartbeat>(&self.as_worker(project), input).map(drop)
     }
 
@@ -178,7 +182,7 @@ impl Runtime<'_> {
             Err(error) => (None, Some(body(&error)?)),
         };
         let input = delegation_report::Input {
-            delegation_id: held.id,
+            delegation_id: held.id.into(),
             epoch: held.epoch,
             result: Maybe(result),
             error: Maybe(error),
@@ -219,7 +223,7 @@ impl Runtime<'_> {
         let since = Instant::now();
         let mut watch = None;
         loop {
-            let input = delegation_show::Input { delegation_id: id.to_string() };
+            let input = delegation_show::Input { delegation_id: id.to_string().into() };
             let delegation = self.ops.run::<DelegationShow>(&envelope, input)?.delegation;
             let state = delegation.state;
             if state.is_over() {

@@ -116,14 +116,14 @@ fn said(error: &ureq::Error, host: &str, patience: &Patience<'_>) -> Fault {
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => bad_address(),
         ureq::Error::HostNotFound => Fault::Failed(format!("there is no host {host}")),
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            Fault::failed("gave bytes that are no text")
+            Fault::failed("gave bytes that are not text")
         }
         error => Fault::Failed(format!("cannot reach {host}: {error}")),
     }
 }
 
 fn bad_address() -> Fault {
-    Fault::failed("its address is no http or https URL")
+    Fault::failed("its address is not an http or https URL")
 }
 
 #[cfg(test)]

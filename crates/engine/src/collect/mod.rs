@@ -65,7 +65,7 @@ fn text(bytes: Vec<u8>) -> Result<String, Fault> {
     if bytes.len() > OUTPUT_MAX {
         return Err(flooded());
     }
-    String::from_utf8(bytes).map_err(|_| Fault::failed("gave bytes that are no text"))
+    String::from_utf8(bytes).map_err(|_| Fault::failed("gave bytes that are not text"))
 }
 
 fn flooded() -> Fault {

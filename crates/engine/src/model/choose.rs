@@ -319,7 +319,7 @@ mod tests {
         let key = ("OPENAI_API_KEY", "k");
         for base in ["ftp://u:pw@h", "nonsense here", "http://", "//h"] {
             let fault = fault("openai:m", &[key, ("OPENAI_BASE_URL", base)]);
-            let expected = "OPENAI_BASE_URL is no http or https URL".to_owned();
+            let expected = "OPENAI_BASE_URL is not an http or https URL".to_owned();
             assert_eq!(fault, (FaultKind::BadRequest, expected), "{base}");
         }
     }

@@ -110,7 +110,7 @@ impl Endpoint {
         let address = parsed.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
         let host = address.as_ref().and_then(Uri::host).map(str::to_owned);
         let (Some(address), Some(host)) = (address, host) else {
-            let message = format!("{name} is no http or https URL");
+            let message = format!("{name} is not an http or https URL");
             return Err(Fault::new(FaultKind::BadRequest, message));
         };
         // A little longer than our own timeouts, which give better messages. These end abandoned threads.
@@ -329,7 +329,7 @@ fn stream(
                 }
                 read.map_err(|bad| match bad {
                     Bad::TooLong => flooded(),
-                    Bad::NotUtf8 => Fault::garbled("sent bytes that are no text"),
+                    Bad::NotUtf8 => Fault::garbled("sent bytes that are not text"),
                 })?;
                 if length > REPLY_MAX {
                     return Err(flooded());
@@ -388,7 +388,7 @@ fn unsent(error: &ureq::Error, limits: Limits) -> Fault {
         }
         ureq::Error::Timeout(_) => "did not answer in time".to_owned(),
         ureq::Error::HostNotFound => {
-            "is no host that can be found; check the base URL and the network".to_owned()
+            "cannot be found; check the base URL and the network".to_owned()
         }
         ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) => {
             return Fault::garbled("answered with something that is no HTTP");

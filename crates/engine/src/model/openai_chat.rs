@@ -6,7 +6,7 @@ mod stream;
 use serde_json::{Value, json};
 
 use super::remote::Format;
-use super::{Call, Message, Request, Tool, input};
+use super::{Call, Message, Request, Tool, Usage, input};
 use stream::Stream;
 
 /// The Chat Completions API.
@@ -79,4 +79,18 @@ fn call(call: &Call) -> Value {
     let arguments = input::object(&call.input).to_string();
     let function = json!({"name": call.name, "arguments": arguments});
     json!({"id": call.id, "type": "function", "function": function})
+}
+
+/// The usage in one of the two formats of OpenAI, which differ in the names of the counts. The input
+/// includes the cached tokens.
+pub(super) fn usage(counts: &Value, input: &str, output: &str) -> Usage {
+    let count = |count: &Value| count.as_u64().unwrap_or(0);
+    let details = |side: &str| &counts[format!("{side}_tokens_details")];
+    Usage {
+        input: count(&counts[format!("{input}_tokens")]),
+        cached: count(&details(input)["cached_tokens"]),
+        cache_written: count(&details(input)["cache_write_tokens"]),
+        output: count(&counts[format!("{output}_tokens")]),
+        reasoning: count(&details(output)["reasoning_tokens"]),
+    }
 }

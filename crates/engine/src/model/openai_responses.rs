@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 
 use super::exchange::{Wire, json, tell};
+use super::openai_chat::usage;
 use super::remote::Format;
 use super::sse::Event;
-use super::{Call, Fault, FaultKind, Message, Progress, Reply, Request, Stop, Tool, Usage, input};
+use super::{Call, Fault, FaultKind, Message, Progress, Reply, Request, Stop, Tool, input};
 
 /// The name under which a reply's items are kept, with their encrypted reasoning.
 const RAW: &str = "openai_responses";
@@ -153,7 +154,7 @@ impl Wire for Stream {
             _ if is_refusal => Stop::Refusal,
             _ => Stop::EndTurn,
         };
-        let usage = usage(&self.response["usage"]);
+        let usage = usage(&self.response["usage"], "input", "output");
         let id = self.response["id"].as_str().map(str::to_owned);
         let items: Vec<Value> = self.items.into_iter().filter(is_of_use).collect();
         let raw = (!items.is_empty()).then(|| json!({RAW: items}));
@@ -205,17 +206,4 @@ fn call(item: &Value) -> Option<Call> {
         name: word("name").to_owned(),
         input: input::read(word("arguments")),
     })
-}
-
-/// Here `input_tokens` includes the cached ones.
-fn usage(counts: &Value) -> Usage {
-    let count = |count: &Value| count.as_u64().unwrap_or(0);
-    let details = &counts["input_tokens_details"];
-    Usage {
-        input: count(&counts["input_tokens"]),
-        cached: count(&details["cached_tokens"]),
-        cache_written: count(&details["cache_write_tokens"]),
-        output: count(&counts["output_tokens"]),
-        reasoning: count(&counts["output_tokens_details"]["reasoning_tokens"]),
-    }
 }

@@ -82,7 +82,7 @@ impl Scripted {
         let text = String::from_utf8(text).map_err(|error| {
             let start = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
-            fault(format!("the script {shown}, line {line}: this is no text in UTF-8"))
+            fault(format!("the script {shown}, line {line}: this is not UTF-8 text"))
         })?;
         let is_json = path.extension().is_some_and(|extension| extension == "json");
         let script = file::read(&text, is_json || text.trim_start().starts_with('{'));

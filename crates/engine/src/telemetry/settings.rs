@@ -103,7 +103,7 @@ impl ToolOutput<'_> {
         let value = self.get(name)?;
         let millis = value.parse().ok().map(Duration::from_millis);
         if millis.is_none() {
-            (self.warn)(&format!("telemetry: {name} is no number of milliseconds: {value}"));
+            (self.warn)(&format!("telemetry: {name} is not a number of milliseconds: {value}"));
         }
         millis
     }
@@ -129,7 +129,7 @@ impl ToolOutput<'_> {
         let parsed = parsed.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
         let Some(address) = parsed.filter(|uri| uri.host().is_some()) else {
             (self.warn)(&format!(
-                "telemetry: {name} is no http or https URL; nothing is sent there"
+                "telemetry: {name} is not an http or https URL; nothing is sent there"
             ));
             return None;
         };
@@ -145,7 +145,7 @@ impl ToolOutput<'_> {
             match (HeaderName::try_from(&key), HeaderValue::try_from(&value)) {
                 (Ok(key), Ok(value)) => headers.push((key, value)),
                 // The value, and even an invalid key, may be a secret.
-                _ => (self.warn)(&format!("telemetry: {name} has something that is no header")),
+                _ => (self.warn)(&format!("telemetry: {name} has something that is not a header")),
             }
         }
         headers

@@ -124,7 +124,7 @@ impl Client {
 
     pub(super) fn call(&self, tool: &str, input: &Value, cancel: &Cancel) -> ToolAnswer {
         let Some(input) = input.as_object().cloned() else {
-            return ToolAnswer::error(format!("the input of {tool} is no object"));
+            return ToolAnswer::error(format!("the input of {tool} is not an object"));
         };
         let is_stopped = || cancel.is_cancelled();
         let patience = Patience::new(self.timeout(), &is_stopped);
@@ -416,7 +416,7 @@ async fn answer_one(peer: Peer<RoleClient>, ask: Ask) {
     let answer = match called {
         Ok(Ok(CallToolResponse::Complete(result))) => Ok(result),
         Ok(Ok(CallToolResponse::InputRequired(_))) => Err(Some("asks for more input".to_owned())),
-        Ok(Ok(_)) => Err(Some("answered with something that is no result".to_owned())),
+        Ok(Ok(_)) => Err(Some("answered with something that is not a result".to_owned())),
         Ok(Err(ServiceError::McpError(error))) => {
             Err(Some(format!("refused it: {}", error.message)))
         }

@@ -2,19 +2,12 @@
 
 use punchlist_core::metric::{CollectMetrics, FailCollection, Metric, Reading, RecordReading};
 use punchlist_core::mission::may_view_pillar;
-use punchlist_core::text::Title;
 use punchlist_core::{Mission, Place};
-use punchlist_store::rows::lists::Lock;
 
 use super::Call;
 use crate::Error;
 
 impl Call<'_, '_> {
-    /// Finds a mission by its slug, if the caller's token reaches any part of it.
-    pub(crate) fn measured(&mut self, slug: &Title) -> Result<Mission, Error> {
-        self.mission(slug.as_str(), Lock::No)
-    }
-
     /// Records a reading.
     pub(crate) fn record_reading(
         &mut self,

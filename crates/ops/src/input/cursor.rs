@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use punchlist_core::{ConversationId, DelegationId, GateId, RunId, SessionId, TodoId, TokenId};
+use punchlist_core::{ConversationId, DelegationId, GateId, RunId, SessionId, TodoId, TokenId, id};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 
-use super::{Reference, Unclean};
+use super::spelled::Written;
+use super::{OR_BLANK, Unclean};
 
 /// The `nextCursor` of the previous page: the key of its last row. Absent, null and blank mean the
 /// first page. A text that cannot be such a key is refused, because it would select nothing.
@@ -30,7 +31,8 @@ macro_rules! keys {
             }
 
             fn schema() -> Schema {
-                json_schema!({ "type": "string" })
+                let pattern = format!("{OR_BLANK}{}", id::PATTERN);
+                json_schema!({ "type": ["string", "null"], "pattern": pattern })
             }
         }
     )+};
@@ -40,11 +42,13 @@ keys! { ConversationId DelegationId GateId RunId SessionId TodoId TokenId }
 
 impl Key for i64 {
     fn parse(text: &str) -> Option<Self> {
-        text.parse().ok().filter(|number| *number >= 1)
+        // Only as a page writes it: no sign, no zeros in front.
+        text.parse().ok().filter(|number: &Self| *number >= 1 && number.to_string() == text)
     }
 
     fn schema() -> Schema {
-        json_schema!({ "type": ["integer", "string"], "minimum": 1 })
+        let pattern = format!("{OR_BLANK}^[1-9][0-9]{{0,17}}$");
+        json_schema!({ "type": ["integer", "string", "null"], "minimum": 1, "pattern": pattern })
     }
 }
 
@@ -67,8 +71,9 @@ impl<T> Default for Cursor<T> {
 
 impl<'de, T: Key> Deserialize<'de> for Cursor<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let given = Option::<Reference>::deserialize(deserializer)?;
-        let Some(text) = given.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
+        let given = Option::<Written>::deserialize(deserializer)?;
+        let text = given.as_ref().map(|given| given.0.trim()).filter(|text| !text.is_empty());
+        let Some(text) = text else {
             return Ok(Self(None));
         };
         let unreadable = || D::Error::custom(Unclean::must_be("nextCursor of the previous page"));

@@ -9,10 +9,10 @@ use std::ops::Deref;
 
 use punchlist_core::deadline::Deadline;
 use punchlist_core::issue::search;
-use punchlist_core::text::Title;
+use punchlist_core::text::{NOT_BLANK, TextFault, Title};
 use punchlist_core::{AgentPath, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, Error as _, Visitor};
+use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Clean, Unclean};
@@ -83,6 +83,10 @@ spelled! {
     Expires(Future), Future::parse, Future::SPELLING,
         { "type": "string", "minLength": 1,
           "anyOf": [{ "pattern": Span::PATTERN_OF_SOME }, { "format": "date-time" }] };
+    /// A time of another program.
+    Recorded(Time), old_time, "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z",
+        { "type": "string", "minLength": 1,
+          "anyOf": [{ "format": "date-time" }, { "pattern": SQLITE_TIME }] };
     /// The path of an agent.
     Agent(AgentPath), AgentPath::parse, "words of letters, digits, - and _, joined by dots",
         { "type": "string", "minLength": 1, "maxLength": AgentPath::LIMIT,
@@ -144,8 +148,19 @@ impl JsonSchema for Words {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Title::json_schema(generator)
+        let mut schema = Title::json_schema(generator);
+        schema.insert("pattern".into(), r"[\p{L}\p{N}]".into());
+        schema
     }
+}
+
+/// A time as SQLite writes it, in UTC. Days that not every month has are accepted, too.
+const SQLITE_TIME: &str =
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8]) ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$";
+
+fn old_time(text: &str) -> Option<Time> {
+    let of_sqlite = || Time::parse(&format!("{}Z", text.replacen(' ', "T", 1)));
+    Time::parse(text).or_else(of_sqlite)
 }
 
 /// A time, or a date: the start of that day in UTC.
@@ -283,30 +298,73 @@ impl JsonSchema for Limit {
     }
 }
 
+/// How something is named: its id or its slug.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Name(String);
+
 /// How an item is named: its id, or its number, which may be a JSON number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Reference(String);
 
-impl Deref for Reference {
-    type Target = str;
+/// Names that stand for themselves.
+macro_rules! names {
+    ($($name:ident)+) => {$(
+        impl Deref for $name {
+            type Target = str;
 
-    fn deref(&self) -> &str {
-        &self.0
+            fn deref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                Self(text)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+    )+};
+}
+
+names! { Name Reference }
+
+/// A blank name is a missing one.
+fn not_blank<E: serde::de::Error>(text: &str) -> Result<String, E> {
+    match text.trim() {
+        "" => Err(E::custom(TextFault::Blank)),
+        text => Ok(text.to_owned()),
     }
 }
 
-impl From<String> for Reference {
-    fn from(text: String) -> Self {
-        Self(text)
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        not_blank(&Cow::<'de, str>::deserialize(deserializer)?).map(Self)
     }
 }
 
-impl From<&str> for Reference {
-    fn from(text: &str) -> Self {
-        Self(text.to_owned())
+impl JsonSchema for Name {
+    fn schema_name() -> Cow<'static, str> {
+        "Name".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": NOT_BLANK })
     }
 }
+
+/// A text, or a number in its place.
+pub(super) struct Written(pub(super) String);
 
 impl Clean for Reference {
     fn clean(raw: &str) -> Result<Self, Unclean> {
@@ -315,6 +373,12 @@ impl Clean for Reference {
 }
 
 impl<'de> Deserialize<'de> for Reference {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        not_blank(&Written::deserialize(deserializer)?.0).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Written {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Named;
 
@@ -333,8 +397,11 @@ impl<'de> Deserialize<'de> for Reference {
                 Ok(number.to_string())
             }
 
-            fn visit_u64<E>(self, number: u64) -> Result<String, E> {
-                Ok(number.to_string())
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<String, E> {
+                match i64::try_from(number) {
+                    Ok(number) => Ok(number.to_string()),
+                    Err(_) => Err(E::invalid_value(Unexpected::Unsigned(number), &self)),
+                }
             }
         }
 
@@ -352,6 +419,6 @@ impl JsonSchema for Reference {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "integer"] })
+        json_schema!({ "type": ["string", "integer"], "pattern": NOT_BLANK })
     }
 }

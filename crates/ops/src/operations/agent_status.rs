@@ -14,8 +14,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Agent, Maybe};
 use crate::views::agent::{AgentView, OneAgent};
 
-/// Report an agent's status. It is shown on the agent's tasks; `complete` claims them for review.
-/// Repeat it as a heartbeat.
+/// Report an agent's status, which is shown on its tasks; `complete` claims the tasks for review.
+/// Repeat the report as a heartbeat.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

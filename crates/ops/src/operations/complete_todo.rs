@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::access::Access;
 use crate::call::{Call, turn};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::input::Name;
 use crate::{Envelope, Error};
 
 /// Complete or cancel one of this turn's items.
@@ -18,7 +19,7 @@ use crate::{Envelope, Error};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Id from create_todo or list_todo.
-    pub todo_id: String,
+    pub todo_id: Name,
     /// What was done, or why it was cancelled.
     pub outcome: Body,
     /// Absent: completed.
@@ -68,7 +69,7 @@ impl Define for CompleteTodo {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let turn = turn(call.envelope())?;
         let unknown = || {
-            let (todo_id, list) = (input.todo_id.clone(), Some(ListKind::Turn));
+            let (todo_id, list) = (input.todo_id.to_string(), Some(ListKind::Turn));
             Error::from(Refusal::UnknownTodo { todo_id, list })
         };
         let todo_id = TodoId::parse(input.todo_id.trim()).ok_or_else(unknown)?;

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Name;
 use crate::views::MessageView;
 
 /// Post a message to a chat. In a mission's chat, "extend to 2026-12-01" or "cancel" answers an
@@ -18,7 +19,7 @@ use crate::views::MessageView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
-    pub conversation_id: String,
+    pub conversation_id: Name,
     /// The message.
     pub text: Body,
 }

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Limit, Maybe};
+use crate::input::{Limit, Maybe, Name};
 use crate::views::{ConversationView, MessageView};
 
 /// Show a chat and its messages, oldest first.
@@ -18,7 +18,7 @@ use crate::views::{ConversationView, MessageView};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
-    pub conversation_id: String,
+    pub conversation_id: Name,
     /// Only messages after this one.
     #[serde(default)]
     pub after: Maybe<Title>,

@@ -35,7 +35,7 @@ pub struct Item {
     /// How to tell that it is done.
     #[serde(default)]
     pub completion_criteria: Maybe<Body>,
-    /// Specialist to delegate to, e.g. "researcher"; absent: you.
+    /// Specialist to delegate to, e.g. "researcher"; absent: you do it.
     #[serde(default)]
     pub agent_type: Maybe<Title>,
     /// Place in the list, from 1; absent: last.

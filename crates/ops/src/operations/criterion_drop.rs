@@ -22,7 +22,7 @@ use crate::operations::issue_show;
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// The criterion's text, or a part that no other has.
+    /// The criterion's text, or a unique part of it.
     pub content: Content,
     /// Why.
     #[serde(default)]

@@ -30,7 +30,7 @@ pub struct Input {
     pub is_async: Option<bool>,
     /// The todo; its text comes before yours.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
-    #[schemars(with = "Option<crate::input::Reference>")]
+    #[schemars(with = "Maybe<crate::input::Reference>")]
     pub todo_id: Maybe<Title>,
     /// Ignored.
     #[serde(default)]

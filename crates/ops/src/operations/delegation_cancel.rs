@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Maybe;
+use crate::input::{Maybe, Name};
 use crate::views::OneDelegation;
 
 /// Cancel a delegation. Later reports of its worker are refused.
@@ -18,7 +18,7 @@ use crate::views::OneDelegation;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
-    pub delegation_id: String,
+    pub delegation_id: Name,
     /// Why.
     #[serde(default)]
     pub reason: Maybe<Body>,

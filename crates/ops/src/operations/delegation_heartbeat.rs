@@ -11,14 +11,14 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::range;
+use crate::input::{Name, range};
 
 /// Extend the lease of a delegation you are working on.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
-    pub delegation_id: String,
+    pub delegation_id: Name,
     /// The number of the lease it was taken with.
     pub epoch: i64,
     #[serde(default, deserialize_with = "range::<0, LEASE_S_MAX, _>")]

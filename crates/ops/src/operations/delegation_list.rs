@@ -22,17 +22,17 @@ pub struct Input {
     /// Only delegations in this state; absent: all.
     #[serde(default)]
     pub state: Option<DelegationState>,
-    /// Only of this type.
+    /// Only delegations of this type.
     #[serde(default, rename = "type")]
     pub kind: Maybe<Title>,
-    /// Only about this todo.
+    /// Only delegations of this todo.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
-    #[schemars(with = "Option<crate::input::Reference>")]
+    #[schemars(with = "Maybe<crate::input::Reference>")]
     pub todo_id: Maybe<Title>,
     /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// Where the previous page ended, as its answer says.
+    /// The cursor that the previous page returned.
     #[serde(default)]
     pub cursor: Cursor<DelegationId>,
 }

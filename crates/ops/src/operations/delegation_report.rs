@@ -10,7 +10,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
-use crate::input::Maybe;
+use crate::input::{Maybe, Name};
 use crate::views::OneDelegation;
 use crate::{Envelope, Error};
 
@@ -20,7 +20,7 @@ use crate::{Envelope, Error};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
-    pub delegation_id: String,
+    pub delegation_id: Name,
     /// The number of the lease it was taken with.
     pub epoch: i64,
     /// The result; a fenced todo-proposal block in it is a proposal.

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Name;
 use crate::views::OneDelegation;
 
 /// Show a delegation: its state, its result and its proposal.
@@ -16,7 +17,7 @@ use crate::views::OneDelegation;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id.
-    pub delegation_id: String,
+    pub delegation_id: Name,
 }
 
 #[derive(Debug)]

@@ -19,11 +19,11 @@ use crate::views::DelegationView;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Only of these types; absent: any.
+    /// Only delegations of these types; absent: of any type.
     #[serde(default, deserialize_with = "up_to::<50, _, _>")]
     #[schemars(length(max = 50))]
     pub types: Option<Vec<Title>>,
-    /// Also other types, if it is work for a pillar.
+    /// Also take work for pillars, of any type.
     #[serde(default)]
     pub in_chats: Option<bool>,
     /// Only this delegation.

@@ -42,7 +42,7 @@ pub struct Input {
     /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// Whose events; absent: the project's (workers see only their own).
+    /// Whose events to show; absent: the project's (workers see only their own).
     #[serde(default)]
     pub visibility: Option<Visibility>,
 }
@@ -129,8 +129,7 @@ impl EventRow {
     /// The event itself; `None` if this build does not know it.
     #[must_use]
     pub fn event(&self) -> Option<Event> {
-        let mut data = serde_json::Deserializer::from_str(self.data.get());
-        Event::read(&self.r#type, &mut data).ok().flatten()
+        Event::read(&self.r#type, self.data.get()).ok().flatten()
     }
 }
 
@@ -280,7 +279,7 @@ fn names(
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut names = BTreeMap::new();
     for event in events {
-        for (field, id) in ids(event.data.get()) {
+        for (field, id) in ids(&event.r#type, event.data.get()) {
             if !names.contains_key(id)
                 && reaches(call, (field, id))?
                 && let Some(name) = name_of(call, project, (field, id))?
@@ -304,22 +303,25 @@ const NAMED: [&str; 8] = [
     "metricId",
 ];
 
-/// The fields that hold several ids, each with the field of one of them.
-const NAMED_LISTS: [(&str, &str); 2] =
-    [("\"after\":[\"", "todoId"), ("\"metricIds\":[\"", "metricId")];
+/// The events with a field that holds several ids: the field, and that of one of them.
+const NAMED_LISTS: [(&str, &str, &str); 3] = [
+    ("todo_created", "\"after\":[\"", "todoId"),
+    ("todo_chained", "\"after\":[\"", "todoId"),
+    ("collection_queued", "\"metricIds\":[\"", "metricId"),
+];
 
 /// The ids in an event's data, each with its field. The JSON is searched and not parsed, which is
 /// exact: inside of a string every quotation mark has a backslash before it.
-fn ids(data: &str) -> impl Iterator<Item = (&'static str, &str)> {
-    let listed = NAMED_LISTS.iter().flat_map(move |(start, field)| {
+fn ids<'a>(of: &str, data: &'a str) -> impl Iterator<Item = (&'static str, &'a str)> {
+    let lists = NAMED_LISTS.iter().filter(move |(known, ..)| *known == of);
+    let listed = lists.flat_map(move |(_, start, field)| {
         let list = data.split_once(start).and_then(|(_, rest)| rest.split_once("\"]"));
         list.into_iter().flat_map(|(ids, _)| ids.split("\",\"")).map(|id| (*field, id))
     });
     let alone = data.match_indices("Id\":\"").filter_map(|(at, found)| {
         let (before, after) = (&data[..at + 2], &data[at + found.len()..]);
-        let is_field =
-            |field: &&&str| before.strip_suffix(**field).is_some_and(|rest| rest.ends_with('"'));
-        let field = NAMED.iter().find(is_field)?;
+        let name = &before[before.rfind('"')? + 1..];
+        let field = NAMED.iter().find(|field| **field == name)?;
         Some((*field, after.split('"').next()?))
     });
     alone.chain(listed)
@@ -384,12 +386,13 @@ mod tests {
             "todoId": "A", "note": { "sessionId": "B", "text": "\"todoId\":\"C\" and \\\"runId\":\"D" },
             "issueId": null, "myrunId": "E", "listId": "F", "runId": "G",
         });
-        let mut found: Vec<_> = ids(&data.to_string()).map(|(f, id)| format!("{f} {id}")).collect();
+        let mut found: Vec<_> =
+            ids("todo_noted", &data.to_string()).map(|(f, id)| format!("{f} {id}")).collect();
         found.sort_unstable();
         assert_eq!(found, ["runId G", "sessionId B", "todoId A"]);
         let chained = serde_json::json!({ "todoId": "A", "after": ["B", "C"] }).to_string();
-        let found: Vec<_> = ids(&chained).collect();
+        let found: Vec<_> = ids("todo_chained", &chained).collect();
         assert_eq!(found, [("todoId", "A"), ("todoId", "B"), ("todoId", "C")]);
-        assert_eq!(ids(r#"{"todoId":"#).count(), 0);
+        assert_eq!(ids("todo_started", r#"{"todoId":"#).count(), 0);
     }
 }

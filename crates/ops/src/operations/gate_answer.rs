@@ -11,7 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::up_to;
+use crate::input::{Name, up_to};
 use crate::views::GateView;
 
 /// Answer a gate: let its session continue, or refuse. A refused sign-off reopens criteria.
@@ -19,7 +19,7 @@ use crate::views::GateView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The gate's id.
-    pub gate_id: String,
+    pub gate_id: Name,
     /// Continue, or refuse.
     pub decision: GateDecision,
     /// Your answer: any JSON; for a form, an object with its fields.

@@ -19,7 +19,7 @@ use crate::views::OneIssue;
 pub struct Input {
     /// The issue's number.
     pub number: i64,
-    /// The issue that stays.
+    /// The issue it is a duplicate of.
     pub of: i64,
     /// Why.
     #[serde(default)]

@@ -30,18 +30,34 @@ pub struct Input {
     /// Only those that are not closed.
     #[serde(default)]
     pub open: Option<bool>,
-    /// Only those with this label.
+    /// Only issues with this label.
     #[serde(default)]
     pub label: Maybe<Title>,
-    /// Only those of this person.
+    /// Only issues assigned to this person.
     #[serde(default)]
     pub assignee: Maybe<Title>,
     /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// Where the previous page ended, as its answer says.
+    /// The cursor that the previous page returned.
     #[serde(default)]
     pub cursor: Cursor<i64>,
+}
+
+impl Input {
+    /// A page of the open issues.
+    #[must_use]
+    pub const fn open(limit: Limit, cursor: Cursor<i64>) -> Self {
+        Self {
+            status: None,
+            text: Maybe(None),
+            open: Some(true),
+            label: Maybe(None),
+            assignee: Maybe(None),
+            limit,
+            cursor,
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

@@ -3,6 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::metric::CollectMetrics;
 use punchlist_core::text::Title;
+use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,7 @@ impl Define for MetricCollect {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let mission = call.measured(&input.mission)?;
+        let mission = call.mission(input.mission.as_str(), Lock::No)?;
         let metric = input.metric.0.as_ref().map(ToString::to_string);
         let metrics = call.collect(&mission, &CollectMetrics { metric })?;
         Ok(Output { queued: metrics.iter().map(|metric| metric.slug.clone()).collect() })

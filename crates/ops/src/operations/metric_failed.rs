@@ -3,6 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::metric::FailCollection;
 use punchlist_core::text::{Body, Title};
+use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +51,7 @@ impl Define for MetricFailed {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let mission = call.measured(&input.mission)?;
+        let mission = call.mission(input.mission.as_str(), Lock::No)?;
         let command = FailCollection {
             metric: input.metric.as_str().to_owned(),
             error: input.error.as_str().to_owned(),

@@ -3,6 +3,7 @@
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
 use punchlist_core::text::Title;
+use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +26,7 @@ pub struct Input {
     /// Number of readings; default 50, at most 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// Where the previous page ended, as its answer says.
+    /// The cursor that the previous page returned.
     #[serde(default)]
     pub cursor: Cursor<i64>,
 }
@@ -65,7 +66,7 @@ impl Define for MetricHistory {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let limit = input.limit;
-        let mission = call.measured(&input.mission)?;
+        let mission = call.mission(input.mission.as_str(), Lock::No)?;
         let Some((pillar, metric)) = mission.metric(input.metric.as_str()) else {
             return Err(mission.unknown_metric(input.metric.as_str()).into());
         };

@@ -3,6 +3,7 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::metric::RecordReading;
 use punchlist_core::text::Title;
+use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,6 +25,7 @@ pub struct Input {
     /// The metric's slug.
     pub metric: Title,
     /// The value: a number, true or false, or a text such as 12.5% or 1m12s.
+    #[schemars(extend("type" = ["number", "string", "boolean"]))]
     pub value: Value,
     /// When it was read: a date or a time; absent: now.
     #[serde(default)]
@@ -62,7 +64,7 @@ impl Define for MetricRecord {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let command = command(call.envelope(), input)?;
-        let mission = call.measured(&input.mission)?;
+        let mission = call.mission(input.mission.as_str(), Lock::No)?;
         let reading = call.record_reading(&mission, &command)?;
         let Some((_, metric)) = mission.metric(&command.metric) else {
             return Err(mission.unknown_metric(&command.metric).into());

@@ -9,6 +9,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Name;
 
 /// Run one cycle of a mission now: handle late, stale and settled todos, and ask each pillar to
 /// plan.
@@ -16,8 +17,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its slug.
-    pub mission: String,
-    /// Only if it is due.
+    pub mission: Name,
+    /// Run it only if a cycle is due.
     #[serde(default)]
     pub if_due: Option<bool>,
 }

@@ -2,10 +2,10 @@
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::command::{ImportMissionTodos, NewTodo, OldStatus, OldTodo};
-use punchlist_core::mission::{InitMission, MissionSpec, PillarSpec, TodoSpec};
+use punchlist_core::mission::{InitMission, MissionSpec, PillarSpec, SLUG_PATTERN, TodoSpec};
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::todo::Priority;
-use punchlist_core::{Event, Mission, Scope, Time, Warning};
+use punchlist_core::{Event, Mission, Scope, Warning};
 use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Due, Maybe};
+use crate::input::{Due, Maybe, Recorded};
 use crate::{Envelope, Error};
 
 /// Import missions from elsewhere. Existing ones stay as they are; todos completed there become
@@ -37,6 +37,7 @@ pub struct OldMission {
     pub name: Title,
     /// Absent: derived from the name.
     #[serde(default)]
+    #[schemars(regex(pattern = SLUG_PATTERN))]
     pub slug: Option<String>,
     /// Its goal.
     #[serde(default)]
@@ -56,6 +57,7 @@ pub struct OldPillar {
     pub name: Title,
     /// Absent: derived from the name.
     #[serde(default)]
+    #[schemars(regex(pattern = SLUG_PATTERN))]
     pub slug: Option<String>,
     /// Its goals.
     #[serde(default)]
@@ -86,10 +88,10 @@ pub struct OldItem {
     pub deadline: Maybe<Due>,
     /// blocked becomes pending, completed a claim.
     pub status: OldStatus,
-    /// Absent: medium.
+    /// Its priority; absent: medium.
     #[serde(default)]
     pub priority: Option<Priority>,
-    /// For the record only.
+    /// Who should do it; for the record only.
     #[serde(default)]
     pub assigned_agent: Maybe<Title>,
     /// Its outcome.
@@ -97,13 +99,13 @@ pub struct OldItem {
     pub outcome: Maybe<Body>,
     /// When it was created there.
     #[serde(default)]
-    pub created_at: Maybe<Title>,
+    pub created_at: Maybe<Recorded>,
     /// When it was started there.
     #[serde(default)]
-    pub started_at: Maybe<Title>,
+    pub started_at: Maybe<Recorded>,
     /// When it was completed there.
     #[serde(default)]
-    pub completed_at: Maybe<Title>,
+    pub completed_at: Maybe<Recorded>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -163,9 +165,6 @@ impl Define for MissionImport {
                 let (found, expected) = (fault.found, fault.expected);
                 return Err(Fault::BadValue { path, found, expected }.into());
             }
-            for item in mission.pillars.iter().flat_map(|pillar| &pillar.todos) {
-                item.read()?;
-            }
         }
         Ok(())
     }
@@ -192,7 +191,7 @@ fn import(call: &mut Call<'_, '_>, old: &OldMission, accept: bool) -> Result<Imp
     for (old, spec) in old.pillars.iter().zip(old.spec().pillars) {
         let slug = spec.slug().unwrap_or_default();
         let pillar = mission.takes_work(&slug)?.slug.clone();
-        let items: Vec<OldTodo> = old.todos.iter().map(OldItem::read).collect::<Result<_, _>>()?;
+        let items: Vec<OldTodo> = old.todos.iter().map(OldItem::read).collect();
         if items.is_empty() {
             continue;
         }
@@ -271,7 +270,7 @@ impl OldMission {
 }
 
 impl OldItem {
-    fn read(&self) -> Result<OldTodo, Error> {
+    fn read(&self) -> OldTodo {
         let item = NewTodo {
             description: self.description.0.clone(),
             justification: self.justification.0.clone(),
@@ -282,25 +281,13 @@ impl OldItem {
             external_id: Some(self.external_id.as_str().to_owned()),
             ..NewTodo::titled(Content::from(self.title.clone()))
         };
-        Ok(OldTodo {
+        OldTodo {
             item,
             status: self.status,
             outcome: self.outcome.0.clone(),
-            created_at: time("createdAt", &self.created_at)?,
-            started_at: time("startedAt", &self.started_at)?,
-            completed_at: time("completedAt", &self.completed_at)?,
-        })
+            created_at: self.created_at.0.as_ref().map(|at| at.0),
+            started_at: self.started_at.0.as_ref().map(|at| at.0),
+            completed_at: self.completed_at.0.as_ref().map(|at| at.0),
+        }
     }
-}
-
-/// Parses a time as RFC 3339 or as SQLite writes it.
-fn time(path: &str, given: &Maybe<Title>) -> Result<Option<Time>, Error> {
-    let Some(text) = given.0.as_ref().map(Title::as_str) else { return Ok(None) };
-    let sqlite = format!("{}Z", text.replacen(' ', "T", 1));
-    let parsed = Time::parse(text).or_else(|| Time::parse(&sqlite));
-    parsed.map(Some).ok_or_else(|| {
-        let found = format!("`{}`", text.chars().take(60).collect::<String>());
-        let expected = "a time in RFC 3339, e.g. 2030-01-01T00:00:00Z".to_owned();
-        Fault::BadValue { path: path.to_owned(), found, expected }.into()
-    })
 }

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::Maybe;
+use crate::input::{Maybe, Name};
 use crate::views::MissionView;
 
 /// Pause a mission or one of its pillars: no cycles, no collection. Its todos stay.
@@ -18,7 +18,7 @@ use crate::views::MissionView;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its slug.
-    pub mission: String,
+    pub mission: Name,
     /// Only this pillar, by its slug.
     #[serde(default)]
     pub pillar: Maybe<Title>,

@@ -12,6 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::input::Name;
 use crate::views::mission::{MetricStanding, Recommendation};
 use crate::views::{MissionTodoView, MissionView};
 
@@ -20,7 +21,7 @@ use crate::views::{MissionTodoView, MissionView};
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its slug.
-    pub mission: String,
+    pub mission: Name,
     /// Also open todos and cycles.
     #[serde(default)]
     pub open: Option<bool>,

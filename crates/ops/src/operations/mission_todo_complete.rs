@@ -13,6 +13,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::input::Name;
 use crate::views::MissionTodoView;
 
 /// Complete a todo in progress, after review. Metrics it changed are measured again.
@@ -20,9 +21,9 @@ use crate::views::MissionTodoView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission.
-    pub mission_slug: String,
+    pub mission_slug: Name,
     /// Its id.
-    pub todo_id: String,
+    pub todo_id: Name,
     /// What was done.
     pub outcome: Body,
     /// Metrics that may have changed.

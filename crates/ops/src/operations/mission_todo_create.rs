@@ -15,7 +15,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Due, Maybe};
+use crate::input::{Due, Maybe, Name};
 use crate::views::MissionTodoView;
 
 /// Create a todo for a pillar. A full active list puts it into the backlog; a full backlog refuses.
@@ -23,9 +23,9 @@ use crate::views::MissionTodoView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission.
-    pub mission_slug: String,
+    pub mission_slug: Name,
     /// The pillar.
-    pub pillar_slug: String,
+    pub pillar_slug: Name,
     /// Concise and actionable, verb first.
     pub title: Title,
     /// What needs to be done.

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Cursor, Limit, Maybe, page};
+use crate::input::{Cursor, Limit, Maybe, Name, page};
 use crate::views::MissionTodoView;
 
 /// List the todos of a mission, oldest first.
@@ -20,7 +20,7 @@ use crate::views::MissionTodoView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission.
-    pub mission_slug: String,
+    pub mission_slug: Name,
     /// Only this pillar.
     #[serde(default)]
     pub pillar_slug: Maybe<Title>,

@@ -17,7 +17,7 @@ use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Due, Maybe};
+use crate::input::{Due, Maybe, Name};
 use crate::views::MissionTodoView;
 use crate::{Envelope, Error};
 
@@ -26,9 +26,9 @@ use crate::{Envelope, Error};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The mission.
-    pub mission_slug: String,
+    pub mission_slug: Name,
     /// Its id.
-    pub todo_id: String,
+    pub todo_id: Name,
     /// What to do.
     pub action: Act,
     /// Why; kept in the record.

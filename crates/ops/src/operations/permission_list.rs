@@ -19,13 +19,13 @@ use crate::input::{Cursor, Limit, Maybe, page};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Only for this tool.
+    /// Only permissions for this tool.
     #[serde(default)]
     pub tool: Maybe<Title>,
     /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// Where the previous page ended, as its answer says.
+    /// The cursor that the previous page returned.
     #[serde(default)]
     pub cursor: Cursor<GateId>,
 }

@@ -9,13 +9,14 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Name;
 
 /// Revoke a permission given always: from now on you are asked again.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its id, as the list of permissions shows it.
-    pub id: String,
+    pub id: Name,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

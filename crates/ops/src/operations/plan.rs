@@ -39,7 +39,7 @@ pub struct Input {
     pub markdown: Markdown,
     /// assign, complete: the task; add: the parent task.
     #[serde(default, deserialize_with = "crate::input::maybe_named")]
-    #[schemars(with = "Option<crate::input::Reference>")]
+    #[schemars(with = "Maybe<crate::input::Reference>")]
     pub task_id: Maybe<Title>,
     /// assign: the agent.
     #[serde(default)]

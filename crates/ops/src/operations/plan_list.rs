@@ -17,7 +17,7 @@ const PLANS_MAX: i64 = 200;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Also those that were archived.
+    /// Also list archived plans.
     #[serde(default)]
     pub include_archived: Option<bool>,
 }

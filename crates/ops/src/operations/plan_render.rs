@@ -24,10 +24,10 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// Also if archived.
+    /// Show the plan even if it is archived.
     #[serde(default)]
     pub include_archived: Option<bool>,
-    /// Absent: tasks.
+    /// What to show; absent: tasks.
     #[serde(default)]
     pub form: Option<Form>,
     /// At most this many characters; absent: no limit.

@@ -23,7 +23,7 @@ pub struct Input {
     /// Its branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// Also if archived.
+    /// Show the plan even if it is archived.
     #[serde(default)]
     pub include_archived: Option<bool>,
 }

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Maybe, up_to};
+use crate::input::{Maybe, Name, up_to};
 use crate::views::DelegationView;
 
 /// Decide on a worker's proposal for the checklist. Only accepted items are stored.
@@ -18,7 +18,7 @@ use crate::views::DelegationView;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The delegation that returned it.
-    pub delegation_id: String,
+    pub delegation_id: Name,
     /// Accept it, accept other items instead, or reject it.
     pub decision: ProposalDecision,
     /// With modify: the items to store instead.

@@ -25,10 +25,10 @@ pub struct Input {
     /// Only of this session.
     #[serde(default)]
     pub session: Maybe<Title>,
-    /// How many at most; default is 50, the maximum is 1,000.
+    /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// Where the previous page ended, as its answer says.
+    /// The cursor that the previous page returned.
     #[serde(default)]
     pub cursor: Cursor<RunId>,
 }
@@ -88,9 +88,14 @@ fn listed(call: &mut Call<'_, '_>, run: &Run) -> Result<RunView, Error> {
     view.usage.cost_usd = call.envelope().agents.cost_usd(&view.model, input, output);
     let said = call.tx().said_before(run.conversation_id, run.created_at)?;
     view.prompt = said.map(|said| said.chars().take(PROMPT_MAX).collect());
-    if let Some(session) = run.session_id {
-        let issue = call.tx().session_by_id(session)?.and_then(|session| session.bound_issue);
+    let session = match run.session_id {
+        Some(id) => call.tx().session_by_id(id)?,
+        None => None,
+    };
+    if let Some(session) = session {
+        let issue = session.bound_issue;
         view.number = issue.map(|id| call.tx().issue_number(id)).transpose()?.flatten();
+        view.title = Some(session.title);
     }
     Ok(view)
 }

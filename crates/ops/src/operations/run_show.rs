@@ -19,7 +19,7 @@ use crate::views::run::RunView;
 /// How many messages are searched for the agent's last words.
 const RECENT: i64 = 50;
 
-/// Show a run: what it said last, what is done, what is left, what it used.
+/// Show a run: its last message, what is done, what is left and what it used.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -16,7 +16,7 @@ use crate::access::Access;
 use crate::call::{Call, NewRun, NewSession};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::config::Overrides;
-use crate::input::Maybe;
+use crate::input::{Maybe, range};
 use crate::views::run::RunView;
 
 /// Start a run of an agent that answers a message. A worker executes it; `punch run` executes it itself.
@@ -46,15 +46,15 @@ pub struct Input {
     #[serde(default)]
     pub auto_complete_todos: Option<bool>,
     /// How many continuations there may be, from 0.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "range::<0, { i64::MAX }, _>")]
     #[schemars(range(min = 0))]
     pub max_todo_continuations: Option<i64>,
     /// How many model calls there may be between two stops, from 1; never more than 50.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "range::<1, { i64::MAX }, _>")]
     #[schemars(range(min = 1))]
     pub max_iterations: Option<i64>,
     /// How many tokens the whole run may use, in and out, from 1.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "range::<1, { i64::MAX }, _>")]
     #[schemars(range(min = 1))]
     pub max_total_tokens: Option<i64>,
     /// The caller executes it itself, so workers do not take it for a while.

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::{Call, Scene};
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::count;
+use crate::input::{count, natural};
 use crate::schema;
 use crate::token::holds;
 
@@ -22,7 +22,6 @@ use crate::token::holds;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The run's id.
-    #[schemars(with = "String")]
     pub run: RunId,
     /// The epoch from run_take.
     pub epoch: i64,
@@ -64,12 +63,12 @@ pub struct Reply {
     /// How it ended.
     pub finish: Finish,
     /// How many tokens fit into one call of this model.
-    #[serde(default)]
-    #[schemars(with = "Option<i64>")]
+    #[serde(default, deserialize_with = "natural")]
+    #[schemars(with = "Option<i64>", range(min = 0))]
     pub window: Option<u64>,
     /// The run's count of messages heard, as it was when the model was called; absent: all of them.
     #[serde(default)]
-    #[schemars(with = "Option<i64>")]
+    #[schemars(with = "Option<i64>", range(min = 0, max = u32::MAX))]
     pub heard: Option<u32>,
     /// The tokens it used.
     pub spent: Spent,
@@ -118,7 +117,7 @@ pub struct Summary {
 pub struct Question {
     /// What calls for a decision: tools_done, user_message, delegation_returned, gate_answered, tick,
     /// resumed, handed, or {"stopped": how the reply ended}.
-    #[schemars(with = "Value")]
+    #[schemars(transform = schema::word_or_object)]
     pub trigger: Trigger,
     /// Can the agent change its list?
     pub has_todo_tool: bool,

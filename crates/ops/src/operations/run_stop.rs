@@ -12,7 +12,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::run::RunView;
 
-/// Ask a run and its delegations to end. What they have written stays.
+/// Ask a run and its delegations to stop. Their changes stay.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -16,7 +16,6 @@ use crate::catalogue::{Define, Effect, Surfaces};
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The run's id.
-    #[schemars(with = "String")]
     pub run: RunId,
     /// The outbox entry it is taken for: refused unless the caller still holds that entry.
     #[serde(default)]

@@ -24,7 +24,7 @@ const GATES_MAX: i64 = 20;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Its id, or its host's id; absent: the caller's session, or --issue.
+    /// The session: its id, or its host's id; absent: the caller's session, or --issue.
     #[serde(default)]
     pub session: Maybe<Title>,
     /// At most this many characters; absent: 1,500.

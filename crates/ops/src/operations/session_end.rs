@@ -17,7 +17,7 @@ use crate::views::OneSession;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its host's id; absent: the caller's session.
+    /// The session: its id, or its host's id; absent: the caller's session.
     #[serde(default)]
     pub session: Maybe<Title>,
 }

@@ -20,7 +20,7 @@ use crate::views::{IssueView, SessionView};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Its id, or its host's id; absent: the caller's session.
+    /// The session: its id, or its host's id; absent: the caller's session.
     #[serde(default)]
     pub session: Maybe<Title>,
     /// The issue's title, in one line.

@@ -28,7 +28,7 @@ pub struct Input {
     /// Take the issue from the session that has it; operator only.
     #[serde(default)]
     pub take_over: Option<bool>,
-    /// The host whose next session in this project gets it; absent: an agent of ours.
+    /// The host whose next session in this project gets the issue; absent: a configured agent.
     #[serde(default)]
     pub to: Option<Host>,
 }

@@ -51,7 +51,7 @@ pub struct Output {
     /// Items that wait for their reviewer.
     #[serde(default)]
     pub reviews: Vec<ReviewView>,
-    /// Runs that go on or wait.
+    /// Runs that are running or waiting.
     #[serde(default)]
     pub running: Vec<RunningRow>,
     /// The newest open issues.

@@ -11,7 +11,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::care::for_the_whole_store;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::token::{IdentityRule, identity_rule, set_identity_rule};
+use crate::token::{IdentityRule, identity_rule, set_identity_rule, valid};
 
 /// Show or set how callers are identified: open (without a token, by the terminal) or tokens.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -63,11 +63,10 @@ impl Define for StoreIdentity {
 fn has_operator_token(call: &mut Call<'_, '_>) -> Result<bool, Error> {
     let clock = call.tx().clock()?;
     let tokens = call.tx().tokens(None, i64::MAX)?;
-    Ok(tokens.iter().any(|token| {
+    Ok(tokens.into_iter().any(|token| {
         Access::On(Subject::Store, Action::Govern).allows(token.role)
             && token.reach.is_everything()
-            && token.revoked_at.is_none()
             && token.used_at.is_none()
-            && token.expires_at.is_none_or(|at| at > clock)
+            && valid(Some(token), clock).is_ok()
     }))
 }

@@ -10,17 +10,17 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Reference, count};
+use crate::input::{Reference, up_to_or_none};
 use crate::views::PlanView;
 
-/// Make a task wait for other tasks of its plan. They replace what it waited for before.
+/// Make a task wait for other tasks of its plan. They replace the tasks it waited for before.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// Its id, or its number.
     pub task_id: Reference,
     /// The tasks that must be settled first, by id or number; none: it waits for nothing.
-    #[serde(default, deserialize_with = "count::<0, 100, _, _>")]
+    #[serde(default, deserialize_with = "up_to_or_none::<100, _, _>")]
     #[schemars(with = "Option<Vec<Reference>>", length(max = 100))]
     pub after: Vec<Reference>,
 }

@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, Reference};
 use crate::views::PlanView;
 
-/// Complete a task. Its agent may, and the orchestrator. Its parents are not completed by that.
+/// Complete a task. Its agent and the orchestrator may do this. Its parents are not completed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

@@ -20,7 +20,6 @@ use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
@@ -28,6 +27,7 @@ use crate::explain::Fault;
 use crate::input::{Maybe, evidence, up_to};
 use crate::views::issue::{ItemStatus, texts};
 use crate::views::todo::HoldView;
+use crate::{Envelope, Error};
 
 /// Keep your checklist. Steps are your plan: one is in progress, the next is promoted when it is
 /// done. A criterion is the operator's definition of done: `done` on it is a claim. Address tasks
@@ -123,6 +123,11 @@ impl Define for TodoTool {
 
     type Input = Input;
     type Output = Output;
+
+    /// Evidence is well-formed or not, whatever the action.
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        evidence(input.evidence.as_deref().unwrap_or_default()).map(drop)
+    }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let action = action(input)?;

@@ -11,7 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Reference, count, evidence};
+use crate::input::{Reference, evidence, up_to_or_none};
 use crate::views::OneTodo;
 
 /// Claim that a todo is done. Its reviewer accepts or returns it.
@@ -23,7 +23,7 @@ pub struct Input {
     /// What was done.
     pub outcome: Body,
     /// Evidence: commit:, test:, pr:, file:, url: or note: and a value.
-    #[serde(default, deserialize_with = "count::<0, 50, _, _>")]
+    #[serde(default, deserialize_with = "up_to_or_none::<50, _, _>")]
     #[schemars(with = "Option<Vec<Evidence>>", length(max = 50))]
     pub evidence: Vec<String>,
 }

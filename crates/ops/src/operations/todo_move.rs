@@ -19,7 +19,7 @@ use crate::views::OneTodo;
 pub struct Input {
     /// Its id, or its number if it has one.
     pub todo_id: Reference,
-    /// The item it comes before, in the same list; a step joins the phase of that one. Absent: to the
+    /// The item to put it before, in the same list; a step joins that item's phase. Absent: to the
     /// end of its own phase.
     #[serde(default)]
     pub before: Maybe<Content>,

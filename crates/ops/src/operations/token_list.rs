@@ -19,7 +19,7 @@ pub struct Input {
     /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
-    /// Where the previous page ended, as its answer says.
+    /// The cursor that the previous page returned.
     #[serde(default)]
     pub cursor: Cursor<TokenId>,
 }

@@ -32,7 +32,7 @@ pub struct Input {
     /// The agent it is for, e.g. "coder"; absent: primary.
     #[serde(default)]
     pub agent: Maybe<Agent>,
-    /// Only this project; absent: all.
+    /// Only this project; absent: all projects.
     #[serde(default)]
     pub project: Maybe<Title>,
     /// Only this mission.

@@ -12,13 +12,14 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::input::Name;
 
 /// Revoke a token. It stops working at once.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Its id, as the list of tokens shows it; not the secret.
-    pub id: String,
+    pub id: Name,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +42,7 @@ impl Define for TokenRevoke {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let unknown = || Error::from(Refusal::UnknownToken { id: input.id.clone() });
+        let unknown = || Error::from(Refusal::UnknownToken { id: input.id.to_string() });
         let meant = call.whole_id(&input.id, &[Named::Token])?;
         let id = TokenId::parse(&meant).ok_or_else(unknown)?;
         let mut token = call.tx().token(id)?.ok_or_else(unknown)?;

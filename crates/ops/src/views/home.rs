@@ -69,6 +69,9 @@ pub struct RunningRow {
     /// The agent host that executes it; absent: we do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
+    /// The title of its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     pub state: RunState,
     /// What it waits for.
     pub waits_for: Option<String>,
@@ -312,6 +315,7 @@ fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> 
         waits_for: run.waits_for.as_ref().map(|wait| super::run::WaitView::from(wait).kind.into()),
         number,
         item: item.map(|todo| todo.title.clone()),
+        title: session.map(|session| session.title),
         progress: progress.map(ProgressView::from),
         cost_usd: call.envelope().agents.cost_usd(&run.settings.model, input, output),
         created_at: run.created_at,

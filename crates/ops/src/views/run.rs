@@ -47,6 +47,9 @@ pub struct RunView {
     /// The beginning of what it was asked, where several runs are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// The title of its session, where several runs are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The issue its session works on, where several runs are listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<i64>,
@@ -134,6 +137,7 @@ impl From<&Run> for RunView {
                 cost_usd: None,
             },
             prompt: None,
+            title: None,
             number: None,
             started_by: run.started_by.clone(),
             created_at: run.created_at,

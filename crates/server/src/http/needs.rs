@@ -8,7 +8,7 @@ use punchlist_core::ListKind;
 use punchlist_core::text::NOT_BLANK;
 use punchlist_ops::Operation;
 use punchlist_ops::access::Access;
-use punchlist_ops::input::OR_BLANK;
+use punchlist_ops::input::{BLANK, OR_BLANK};
 use serde_json::{Value, json};
 
 /// The fields that each action of a tool requires.
@@ -39,7 +39,6 @@ const ACTIONS: &[(&str, &str, &[&str])] = &[
 
 /// Fields that are required over HTTP, although a command line can leave them out.
 const FIELDS: &[(&str, &[&str])] = &[
-    ("todo", &["action"]),
     ("plan_import", &["markdown"]),
     ("session_show", &["session"]),
     ("session_end", &["session"]),
@@ -50,15 +49,15 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("drive_resume", &["session"]),
 ];
 
-/// What a cursor is: an id, or a number, which may be written as text.
-const ID: &str = "^[0-7][0-9A-HJKMNP-TV-Z]{25}$";
-const NUMBER: &str = "^[1-9][0-9]{0,17}$";
-
 /// Operations that need exactly one of these fields.
 const ONE_OF: &[(&str, &[&str])] = &[
     ("delegation_report", &["result", "error"]),
     ("todo_next", &["number", "planFile", "session"]),
 ];
+
+/// Operations that need at least one of these fields.
+const ANY_OF: &[(&str, &[&str])] =
+    &[("todo", &["action", "items"]), ("run_begin", &["conversationId", "delegationId"])];
 
 /// The context headers that an operation requires.
 pub(crate) fn headers(operation: &Operation) -> &'static [&'static str] {
@@ -80,12 +79,6 @@ pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
     bounded(&mut schema);
     let fields: Vec<String> = properties(&schema).into_iter().collect();
     let mut required = schema["required"].as_array().cloned().unwrap_or_default();
-    for field in required.clone().iter().filter_map(Value::as_str) {
-        given(&mut schema["properties"][field]);
-    }
-    if let Some(field) = schema["properties"].get_mut("cursor") {
-        cursor(field);
-    }
     for field in fields.iter().filter(|field| is_required(operation, field)) {
         required.push(json!(field));
         given(&mut schema["properties"][field]);
@@ -108,7 +101,7 @@ pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
             let mut one = needing(&schema, &[field]);
             for other in fields.iter().filter(|other| *other != field) {
                 one["properties"][other] = match takes(&schema["properties"][other], "string") {
-                    true => json!({ "maxLength": 0 }),
+                    true => json!({ "pattern": BLANK }),
                     false => json!({ "type": "null" }),
                 };
             }
@@ -116,16 +109,13 @@ pub(crate) fn body(operation: &Operation, mut schema: Value) -> Value {
         };
         schema["oneOf"] = fields.iter().map(one).collect();
     }
+    if let Some((_, fields)) = ANY_OF.iter().find(|(name, _)| *name == operation.name) {
+        schema["anyOf"] = fields.iter().map(|field| needing(&schema, &[field])).collect();
+    }
     if !rules.is_empty() {
         schema["allOf"] = Value::Array(rules);
     }
     schema
-}
-
-/// Adds the pattern of a cursor to its schema. The tools of models go without it, because they pay
-/// for every word.
-pub(crate) fn cursor(schema: &mut Value) {
-    schema["pattern"] = json!(if takes(schema, "integer") { NUMBER } else { ID });
 }
 
 fn properties(schema: &Value) -> Vec<String> {
@@ -157,7 +147,7 @@ pub(crate) fn given(schema: &mut Value) {
         schema["type"] = if let [only] = kept.as_slice() { only.clone() } else { json!(kept) };
     }
     let is_none = |form: &Value| {
-        form.is_null() || *form == json!({ "type": "null" }) || *form == json!({ "maxLength": 0 })
+        form.is_null() || *form == json!({ "type": "null" }) || *form == json!({ "pattern": BLANK })
     };
     for forms in ["enum", "anyOf"] {
         if let Some(forms) = schema.get_mut(forms).and_then(Value::as_array_mut) {

@@ -128,14 +128,11 @@ fn get(operation: &Operation) -> Value {
     let mut parameters = header_refs(operation);
     for (name, mut field) in fields {
         needs::bounded(&mut field);
-        if name == "cursor" {
-            needs::cursor(&mut field);
-        }
-        let is_required = required.iter().any(|one| *one == name.as_str())
-            || needs::is_required(operation, &name);
-        if is_required {
+        let is_needed = needs::is_required(operation, &name);
+        if is_needed {
             needs::given(&mut field);
         }
+        let is_required = is_needed || required.iter().any(|one| *one == name.as_str());
         let about = schema::description(&field).to_owned();
         let mut parameter = json!({
             "name": name, "in": "query", "required": is_required, "description": about,

@@ -63,9 +63,9 @@ pub(crate) async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(job).await.unwrap_or_else(|_| panicked())
 }
 
-/// Like `blocking`, for a short read. A file answers it faster than another thread wakes up, so there
-/// it stays on this one. A database server may be slow, and its connections must not be used inside
-/// the runtime.
+/// Like `blocking`, for a short read. Reading a file is faster than waking another thread, so the
+/// read runs on this one. A database server may be slow, and its connections must not be used
+/// inside the runtime.
 pub(crate) async fn short<T: Send + 'static>(
     ops: &Ops,
     job: impl FnOnce() -> Result<T, Error> + Send + 'static,

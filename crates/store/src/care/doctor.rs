@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use punchlist_core::text::counted;
 use rusqlite::Connection;
 use serde::Serialize;
 
@@ -215,7 +216,7 @@ fn schema(found: Found, version: i64, options: Options) -> Check {
     match found {
         Found::Current | Found::Fresh => Check::good("schema", detail),
         Found::Older(_) => {
-            Check::good("schema", format!("{detail}; this punch brings it forward at its next use"))
+            Check::good("schema", format!("{detail}; punch migrates it at its next use"))
         }
         Found::Unfinished => Check::failed("schema", &migrate::unfinished()),
         Found::Newer(version) => {
@@ -285,7 +286,7 @@ pub(super) fn references(tx: &mut Tx<'_>) -> Result<Check, Error> {
         }
     }
     Ok(if faults.is_empty() {
-        Check::good("references", "lists, todos, notes and events hang together")
+        Check::good("references", "every list, todo, note and event has its parent")
     } else {
         Check::bad("references", named(&faults), RESTORE)
     })
@@ -325,7 +326,7 @@ fn outbox(tx: &mut Tx<'_>) -> Result<Check, Error> {
     Ok(if faults.is_empty() {
         Check::good("outbox", "no work is overdue")
     } else {
-        Check::bad("outbox", named(&faults), "see to it that a worker runs, and what it says")
+        Check::bad("outbox", named(&faults), "check that a worker runs, and read its output")
     })
 }
 
@@ -339,7 +340,8 @@ fn horizon(tx: &mut Tx<'_>, limits: Limits) -> Result<Check, Error> {
     let ahead = tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default();
     if ahead > 0 {
         // This happens when a dump is restored into a younger cluster.
-        let detail = format!("{ahead} events are numbered above what this cluster counts to yet");
+        let events = counted(ahead, "event is", "events are");
+        let detail = format!("{events} numbered above what this cluster counts to yet");
         let hint = "subscribers would skip new events: export the store and import it into an \
                     empty one, or raise the cluster's next transaction id above the highest \
                     `seq >> 20` of `events` (pg_resetwal -x)";

@@ -13,6 +13,7 @@ use punchlist_core::issue::{IssueUpdate, Link, apply_issue};
 use punchlist_core::policy::policy;
 use punchlist_core::run::apply_run;
 use punchlist_core::session::apply_session;
+use punchlist_core::text::counted;
 use punchlist_core::todo::Note;
 use punchlist_core::{
     Delegation, Event, Gate, Issue, ListId, Run, Session, Snapshot, Todo, TodoId, apply,
@@ -42,13 +43,12 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
     let Fold { lists, issues, missions, todos, events, differences, .. } = fold;
     if differences.is_empty() {
         let counted = [
-            (issues, "issue"),
-            (missions, "mission"),
-            (lists, "list"),
-            (todos, "todo"),
-            (events, "event"),
-        ]
-        .map(|(count, one)| format!("{count} {one}{}", if count == 1 { "" } else { "s" }));
+            counted(issues, "issue", "issues"),
+            counted(missions, "mission", "missions"),
+            counted(lists, "list", "lists"),
+            counted(todos, "todo", "todos"),
+            counted(events, "event", "events"),
+        ];
         let detail = format!("the log gives the tables: {}", counted.join(", "));
         return Ok(Check::good("fold", detail));
     }
@@ -100,7 +100,7 @@ impl Fold {
             Ok(None) => return Ok(()),
             Err(error) => {
                 let (seq, kind) = (recorded.seq, &recorded.type_name);
-                self.differs(format!("event {seq} ({kind}) does not read: {}", error.detail));
+                self.differs(format!("event {seq} ({kind}) cannot be decoded: {}", error.detail));
                 return Ok(());
             }
         };

@@ -48,7 +48,11 @@ fn version(tx: &mut Tx<'_>, _: Limits) -> Result<Check, Error> {
     let found =
         tx.first(asked, &[], |row| Ok((row.text(0)?, row.int(1)?, row.int(2)?, row.int(3)?)))?;
     let Some((name, number, used, room)) = found else {
-        return Ok(Check::bad("server", "it does not say what it is", "look at its log"));
+        return Ok(Check::bad(
+            "server",
+            "the server did not report its version",
+            "look at its log",
+        ));
     };
     let detail = format!("PostgreSQL {name}; {used} of {room} connections are used");
     Ok(if number < VERSION_MIN {

@@ -32,7 +32,7 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
         count => faults.push(format!("{count} todos have a parent that is not in their list")),
     }
     if faults.is_empty() {
-        let detail = format!("every one of {} subtasks hangs under a root", parents.len());
+        let detail = format!("each of {} subtasks has a root", parents.len());
         return Ok(Check::good("trees", detail));
     }
     let hint = "the tables were changed by hand: put a backup back with `punch restore FILE`, or \

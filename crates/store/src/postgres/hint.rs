@@ -104,7 +104,8 @@ impl Listener {
         }
         let mut connection = PgConnection::connect(&address)?;
         let rows = connection.query("SELECT current_schema()::text", &[])?;
-        let schema = rows.first().map_or(Ok(None), |row| row.text(0))?.unwrap_or_default();
+        let schema = rows.first().map_or(Ok(None), |row| row.text(0))?;
+        let schema = schema.unwrap_or_default().to_owned();
         connection.batch("LISTEN punchlist_events")?;
         Ok(Some(Self { line: connection.into_line(), schema }))
     }

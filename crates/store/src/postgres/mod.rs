@@ -171,7 +171,7 @@ fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool
 enum Tell {
     /// Only if events were appended.
     Events,
-    /// After every write, because the rows came from elsewhere.
+    /// After every write: an import or a copy writes rows without appending events.
     Always,
 }
 

@@ -180,7 +180,7 @@ fn is_of_the_kind(line: &mut Line, wanted: Kind, deadline: Instant) -> Result<()
         }
         Kind::ReadOnly if !is_standby && !is_read_only => Err(unreached("the server takes writes")),
         Kind::Primary if is_standby => Err(unreached("the server is a standby")),
-        Kind::Standby if !is_standby => Err(unreached("the server is no standby")),
+        Kind::Standby if !is_standby => Err(unreached("the server is not a standby")),
         _ => Ok(()),
     }
 }

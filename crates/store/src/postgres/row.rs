@@ -17,7 +17,7 @@ impl PgRow {
         self.value(column)
     }
 
-    pub(crate) fn text(&self, column: usize) -> Result<Option<String>, Error> {
+    pub(crate) fn text(&self, column: usize) -> Result<Option<&str>, Error> {
         self.value(column)
     }
 

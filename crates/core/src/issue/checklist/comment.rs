@@ -22,7 +22,7 @@ impl Tail {
         let mut tail = Self { content, claimed_by: None, hold: None };
         while !rest.is_empty() {
             let body = rest.strip_prefix("<!--").ok_or(
-                "a comment may only stand at the end of an item; write `\\<!--` to mean the signs",
+                "a comment may only be at the end of an item; write `\\<!--` to mean the signs",
             )?;
             let end = find(body, "-->").ok_or("the comment does not end on its line")?;
             tail.comment(body[..end].trim())?;

@@ -77,7 +77,7 @@ impl Reader {
         } else if let Some((mark, rest)) = item(text) {
             self.item(at, mark, rest);
         } else {
-            self.fault(at, "is no heading, item or note; an item begins with `- [ ] `");
+            self.fault(at, "is not a heading, an item or a note; an item begins with `- [ ] `");
         }
     }
 
@@ -156,7 +156,7 @@ impl Reader {
             }
             None => self.fault(
                 at,
-                "only notes (`- note: …`) are indented; a note goes on after a line that ends in `\\`",
+                "only notes (`- note: …`) are indented; a note continues after a line that ends in `\\`",
             ),
         }
     }
@@ -245,7 +245,7 @@ fn read_mark(mark: &str) -> Result<Mark, String> {
 /// Reads a text that must not contain a comment.
 fn plain(raw: &str) -> Result<String, String> {
     match find(raw, "<!--") {
-        Some(_) => Err("a comment may only stand at the end of an item; write `\\<!--`".to_owned()),
+        Some(_) => Err("a comment may only be at the end of an item; write `\\<!--`".to_owned()),
         None => Ok(unescape(raw)),
     }
 }

@@ -170,7 +170,7 @@ fn q_s1_there_is_a_pause_between_two_continuations() {
 
 /// S-22: nine tenths of the model's window are used, or all granted tokens.
 #[test]
-fn s_22_a_nearly_full_window_ends_it() {
+fn s_22_a_nearly_full_window_ends_the_run() {
     let guarded = |used: u64, window: Option<u64>, granted: Option<u64>, total: u64| {
         let mut case = Case::new();
         case.budget = Budget { window: 1_000, max_total_tokens: granted, ..case.budget };

@@ -53,7 +53,7 @@ impl Wire for Stream {
 
     fn whole(&mut self, body: Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         let Some(content) = body["content"].as_array() else {
-            return Err(Fault::garbled("answered with JSON that is no message"));
+            return Err(Fault::garbled("answered with JSON that is not a message"));
         };
         for block in content {
             self.push(block.clone(), observer)?;
@@ -113,7 +113,7 @@ impl Stream {
         observer: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), Fault> {
         if !content.is_object() {
-            return Err(Fault::garbled("sent a block that is no object"));
+            return Err(Fault::garbled("sent a block that is not an object"));
         }
         if content["type"] == "text" {
             tell(content["text"].as_str().unwrap_or_default(), observer);

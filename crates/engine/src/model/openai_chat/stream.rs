@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
+use super::usage;
 use crate::model::exchange::{Wire, json, tell};
 use crate::model::sse::Event;
 use crate::model::{Call, Fault, FaultKind, Progress, Reply, Stop, Usage, input};
@@ -52,7 +53,7 @@ impl Wire for Stream {
 
     fn whole(&mut self, body: Value, observer: &mut dyn FnMut(Progress<'_>)) -> Result<(), Fault> {
         if !body["choices"][0]["message"].is_object() {
-            return Err(Fault::garbled("answered with JSON that is no chat completion"));
+            return Err(Fault::garbled("answered with JSON that is not a chat completion"));
         }
         self.take(&body, "message", observer)
     }
@@ -97,7 +98,7 @@ impl Stream {
             self.id = Some(id.to_owned());
         }
         if chunk["usage"].is_object() {
-            self.usage = usage(&chunk["usage"]);
+            self.usage = usage(&chunk["usage"], "prompt", "completion");
         }
         let choice = &chunk["choices"][0];
         let said = &choice[said];
@@ -162,17 +163,5 @@ impl Stream {
             self.calls[at].id != id
         };
         (!is_other).then_some(at)
-    }
-}
-
-fn usage(counts: &Value) -> Usage {
-    let count = |count: &Value| count.as_u64().unwrap_or(0);
-    let details = &counts["prompt_tokens_details"];
-    Usage {
-        input: count(&counts["prompt_tokens"]),
-        cached: count(&details["cached_tokens"]),
-        cache_written: count(&details["cache_write_tokens"]),
-        output: count(&counts["completion_tokens"]),
-        reasoning: count(&counts["completion_tokens_details"]["reasoning_tokens"]),
     }
 }

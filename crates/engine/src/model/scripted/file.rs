@@ -105,7 +105,7 @@ impl<'de> Visitor<'de> for StepVisitor {
 
 fn pattern<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
     let text = String::deserialize(from)?;
-    let bad = |error| D::Error::custom(format!("`{text}` is no regular expression: {error}"));
+    let bad = |error| D::Error::custom(format!("`{text}` is not a regular expression: {error}"));
     Regex::new(&text).map(Some).map_err(bad)
 }
 
@@ -132,7 +132,7 @@ fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> 
     let is_sign = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '-');
     if !name.chars().all(is_sign) {
         let message =
-            format!("`{name}` is no name to save under: use letters, digits, `_` and `-`");
+            format!("`{name}` cannot be a name to save under: use letters, digits, `_` and `-`");
         return Err(D::Error::custom(message));
     }
     Ok(Some(name))

@@ -94,7 +94,7 @@ fn read_place(text: &str) -> Result<Place, String> {
     };
     if !text.split('.').all(is_word) {
         return Err(format!(
-            "`{{{{{text}}}}}` is no place: write {{{{name.path}}}}, e.g. {{{{plan.created.0.id}}}}"
+            "`{{{{{text}}}}}` is not a placeholder: write {{{{name.path}}}}, e.g. {{{{plan.created.0.id}}}}"
         ));
     }
     Ok(Place { text: text.to_owned() })

@@ -66,7 +66,7 @@ fn headers_are_decoded_and_never_shown() {
         .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
         .collect();
     assert_eq!(headers, [("authorization", "Basic c2VjcmV0"), ("x-a", "100%")]);
-    assert_eq!(said, ["telemetry: OTEL_EXPORTER_OTLP_HEADERS has something that is no header"]);
+    assert_eq!(said, ["telemetry: OTEL_EXPORTER_OTLP_HEADERS has something that is not a header"]);
     let shown = format!("{settings:?}");
     assert!(!shown.contains("secret") && !shown.contains("c2VjcmV0"), "{shown}");
 }
@@ -102,7 +102,7 @@ fn each_invalid_setting_gives_one_warning() {
     let (settings, said) = read(&[(ALL, "c:4318")]);
     assert!(settings.is_none());
     let why =
-        "telemetry: OTEL_EXPORTER_OTLP_ENDPOINT is no http or https URL; nothing is sent there";
+        "telemetry: OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL; nothing is sent there";
     assert_eq!(said, [why, why]);
     let (settings, said) = read(&[
         (ALL, "http://c:4317"),
@@ -115,7 +115,7 @@ fn each_invalid_setting_gives_one_warning() {
         said,
         [
             "telemetry: OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but only http/json is spoken here and is used",
-            "telemetry: OTEL_BSP_SCHEDULE_DELAY is no number of milliseconds: soon",
+            "telemetry: OTEL_BSP_SCHEDULE_DELAY is not a number of milliseconds: soon",
         ]
     );
     let timeouts = [settings.traces, settings.metrics].map(|target| target.unwrap().timeout);

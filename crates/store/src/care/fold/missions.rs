@@ -35,7 +35,7 @@ impl MissionFold {
                 return Ok(Some(vec![format!("{named} is in the log, but not in the tables")]));
             }
             Err(error) => {
-                return Ok(Some(vec![format!("{named} does not read: {}", error.detail)]));
+                return Ok(Some(vec![format!("{named} cannot be decoded: {}", error.detail)]));
             }
         };
         let mut differences = Vec::new();

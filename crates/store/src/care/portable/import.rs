@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io::{BufRead, Read};
 
+use punchlist_core::text::counted;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -53,7 +54,7 @@ pub enum BadImport {
 impl fmt::Display for BadImport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotOurs => f.write_str("this is no export of a punchlist store"),
+            Self::NotOurs => f.write_str("this is not an export of a punchlist store"),
             Self::Newer { what, found, known } => {
                 write!(f, "the {what} of the export is version {found}, this punch knows {known}")
             }
@@ -148,11 +149,12 @@ impl<'r> Source<'r> {
         };
         if end.rows != imported.rows {
             let rows = imported.rows;
-            return Err(self.fault(format!("there were to be {} rows, and {rows} came", end.rows)));
+            let expected = counted(end.rows, "row was", "rows were");
+            return Err(self.fault(format!("{expected} expected, but {rows} came")));
         }
         while self.next()? {
             if !self.text.trim_ascii().is_empty() {
-                return Err(self.fault("it stands behind the end"));
+                return Err(self.fault("it comes after the last line of the export"));
             }
         }
         close(tx, &imported)?;
@@ -173,7 +175,7 @@ impl<'r> Source<'r> {
         let mut unsure = self.line + 1;
         while self.next()? {
             let line: Line = serde_json::from_slice(&self.text)
-                .map_err(|error| self.fault(format!("it does not read: {error}")))?;
+                .map_err(|error| self.fault(format!("it cannot be decoded: {error}")))?;
             let (table, row) = match line {
                 Line { table: Some(table), row: Some(row), end: None } => (table, row),
                 Line { table: None, row: None, end: Some(end) } => {
@@ -211,7 +213,7 @@ impl<'r> Source<'r> {
         match (table.name, values.as_slice()) {
             ("events", [Value::Int(seq), ..]) => {
                 if *seq <= imported.last_seq.unwrap_or_default() || *seq > SEQ_MAX {
-                    return Err(self.fault(format!("no log goes on with the number {seq}")));
+                    return Err(self.fault(format!("event {seq} is out of order or too large")));
                 }
                 imported.events += 1;
                 imported.last_seq = Some(*seq);

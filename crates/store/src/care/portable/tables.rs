@@ -2,7 +2,7 @@
 //! to; their rows, in an order that is the same on both databases; and the columns by name.
 //!
 //! Left out are secrets (`tokens`, `sign_ins`), temporary data (`answers`, the leases of `outbox`),
-//! data about this store only (`facts`, `servers`), connections (`mcp_entries`) or one machine only
+//! data about this store (`facts`, `servers`), its connections (`mcp_entries`) or one machine
 //! (`host_records`, `host_processes`), and derived data (`issue_search`, the keys of tasks, and the
 //! `row` numbers, which follow from the order of the lines). A test compares this list with the
 //! schema, so that every new table or column must be listed as exported or left out.
