@@ -26,7 +26,7 @@ pub(crate) fn args() -> [Arg; 2] {
         Arg::new("max-todo-continuations")
             .long("max-todo-continuations")
             .value_name("N")
-            .help("How often at most; 0 is never [default: as configured, else 10]")
+            .help("Maximum number of continuations; 0: never [default: as configured, else 10]")
             .allow_negative_numbers(true)
             .value_parser(ValueParser::new(number)),
     ]

@@ -173,7 +173,7 @@ fn in_file(fault: &Misplaced, file: &str) -> Value {
     let hint = match fault.error.code() {
         "invalid_json" | "invalid_toml" => Some("fix it at that position; nothing was changed"),
         "invalid_utf8" => Some("give a text file in UTF-8"),
-        "input_too_large" => Some("such a file is at most that long"),
+        "input_too_large" => Some("make the file smaller than that limit"),
         _ => None,
     };
     if let Some(hint) = hint {

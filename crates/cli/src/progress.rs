@@ -58,6 +58,11 @@ impl Progress {
         self.0.set_position(done);
     }
 
+    /// Prints something else without drawing over it.
+    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.0.suspend(print)
+    }
+
     /// A reader that moves it on.
     pub(crate) fn reading<'r>(&self, from: impl io::Read + 'r) -> Box<dyn BufRead + 'r> {
         Box::new(BufReader::new(self.0.wrap_read(from)))

@@ -33,22 +33,21 @@ pub(crate) fn commands() -> [Command; 2] {
             .value_name("TEXT")
             .help("The plan's branch; absent: the one that is checked out, else main")
     };
-    let from_todo = Command::new("from-todo")
-        .about("Open a plan from a line of TODO.md, or list the open lines")
-        .arg(
-            Arg::new("item")
-                .value_name("LINE|TEXT")
-                .help("The line: its number, its text, or a part of it; absent: list them"),
-        )
-        .arg(file())
-        .arg(branch())
-        .arg(
-            Arg::new("plan-file")
-                .long("plan-file")
-                .value_name("TEXT")
-                .help("The plan's file; absent: docs/plans/, named after the line"),
-        )
-        .after_help("Example: punch plan from-todo 'Sign in with a passkey'");
+    let from_todo =
+        Command::new("from-todo")
+            .about("Open a plan from a line of TODO.md, or list the open lines")
+            .arg(Arg::new("item").value_name("LINE|TEXT").help(
+                "The line: its number, its text, or a part of it; absent: list the open lines",
+            ))
+            .arg(file())
+            .arg(branch())
+            .arg(
+                Arg::new("plan-file")
+                    .long("plan-file")
+                    .value_name("TEXT")
+                    .help("The plan's file; absent: docs/plans/, named after the line"),
+            )
+            .after_help("Example: punch plan from-todo 'Sign in with a passkey'");
     let tick = Command::new("tick")
         .about("Tick the line of TODO.md that a plan came from")
         .long_about(

@@ -18,7 +18,7 @@ use crate::render::copies;
 use crate::stop::Stop;
 use crate::{caller, output};
 
-const POSTGRES: &str = "A PostgreSQL store is backed up with pg_dump and put back with pg_restore.";
+const POSTGRES: &str = "A PostgreSQL store is backed up with pg_dump and restored with pg_restore.";
 
 pub(crate) fn command() -> Command {
     Command::new("backup")
@@ -74,7 +74,7 @@ pub(crate) fn restore_command() -> Command {
         .arg(
             Arg::new("yes")
                 .long("yes")
-                .help("Restore although events that are not in the backup are lost")
+                .help("Restore even if events that are not in the backup are lost")
                 .action(ArgAction::SetTrue),
         )
         .after_help("Example: punch restore /mnt/backups/punch.db.20300131T090000Z.backup")

@@ -18,7 +18,11 @@ use crate::{caller, output, render};
 pub(crate) fn command() -> Command {
     Command::new("call")
         .about("Call any operation of the catalogue with a JSON input")
-        .arg(Arg::new("operation").value_name("OPERATION").help("Its name, e.g. list_todo"))
+        .arg(
+            Arg::new("operation")
+                .value_name("OPERATION")
+                .help("The operation's name, e.g. list_todo"),
+        )
         .arg(
             Arg::new("input")
                 .value_name("JSON|-")

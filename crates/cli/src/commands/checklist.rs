@@ -25,13 +25,13 @@ use crate::{caller, output, render};
 const ACTIONS: [(&str, &str); 9] = [
     ("view", "Show the checklist"),
     ("set", "Replace the steps; a step with the same text keeps its notes"),
-    ("add", "Add items at the end"),
-    ("start", "Begin a step; the one in progress goes back to pending"),
+    ("add", "Add items at the end of the checklist"),
+    ("start", "Start a step; the step in progress becomes pending again"),
     ("done", "Complete a step, or claim that a criterion is met"),
-    ("drop", "Give an item up; it stays in view"),
+    ("drop", "Drop an item; it stays visible"),
     ("note", "Write a note under an item"),
-    ("block", "Hold an item back, and say why"),
-    ("unblock", "Release an item that is held"),
+    ("block", "Put an item on hold, with a reason"),
+    ("unblock", "Release an item from its hold"),
 ];
 
 const WHOSE: &str = "The checklist is that of --issue N, or of the session's issue.";
@@ -57,7 +57,8 @@ fn show(show: Command) -> Command {
     show.display_order(0)
         .about("Show the checklist, or one item in full")
         .mut_arg(operation::id("todoId"), |item| {
-            item.required(false).help("One item: its short id or its text [default: all of them]")
+            item.required(false)
+                .help("One item: its short id or its text [default: the whole checklist]")
         })
         .after_help(format!("{}\n\n{WHOSE}", example("show")))
 }
@@ -94,15 +95,14 @@ fn action(name: &'static str, about: &'static str) -> Command {
     let text = |id: &'static str, shown: &'static str, help: &'static str| {
         Arg::new(id).value_name(shown).help(help).required(true)
     };
-    let which =
-        text("content", "ITEM", "The item: its short id, its text, or a part that only it has");
+    let which = text("content", "ITEM", "The item: its short id, its text, or a unique part of it");
     let items = Arg::new("items")
         .value_name("ITEM")
         .help("The text of an item; \"# Name\" begins a phase")
         .required(true)
         .num_args(1..)
         .action(ArgAction::Append);
-    let phase = Arg::new("phase").long("phase").value_name("NAME").help("The phase they belong to");
+    let phase = Arg::new("phase").long("phase").value_name("NAME").help("The phase of these items");
     let command =
         Command::new(name).about(about).after_help(format!("{}\n\n{WHOSE}", example(name)));
     match name {
@@ -117,13 +117,13 @@ fn action(name: &'static str, about: &'static str) -> Command {
             Arg::new("evidence")
                 .long("evidence")
                 .value_name("KIND:VALUE")
-                .help("What shows it: commit:, test:, pr:, file:, url: or note: and a value")
+                .help("Evidence: commit:, test:, pr:, file:, url: or note:, then a value")
                 .action(ArgAction::Append),
         ),
         "drop" => {
             command.arg(which).arg(Arg::new("text").long("reason").value_name("TEXT").help("Why"))
         }
-        "note" => command.arg(which).arg(text("text", "NOTE", "What to write")),
+        "note" => command.arg(which).arg(text("text", "NOTE", "The text of the note")),
         "block" => command.arg(which).arg(text("text", "REASON", "Why")),
         "start" | "unblock" => command.arg(which),
         // `todo show` without an item is the same.

@@ -274,15 +274,7 @@ impl Look {
 
     /// The newest open issues.
     fn issues(&self, most: i64) -> Option<Vec<IssueView>> {
-        let input = issue_list::Input {
-            status: None,
-            text: Maybe(None),
-            open: Some(true),
-            label: Maybe(None),
-            assignee: Maybe(None),
-            limit: Limit::of(most),
-            cursor: Cursor::FIRST,
-        };
+        let input = issue_list::Input::open(Limit::of(most), Cursor::FIRST);
         Some(self.read::<IssueList>(input)?.issues)
     }
 

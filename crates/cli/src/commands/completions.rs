@@ -14,7 +14,7 @@ pub(crate) fn command() -> Command {
         .arg(
             Arg::new("shell")
                 .value_name("SHELL")
-                .help("Whose completions")
+                .help("The shell to complete in")
                 .required(true)
                 .value_parser(value_parser!(Shell)),
         )

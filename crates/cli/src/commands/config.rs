@@ -18,15 +18,15 @@ const PRIMARY: &str = "primary";
 
 pub(crate) fn command() -> Command {
     let show = Command::new("show")
-        .about("Show what is configured, with all that counts for each agent")
+        .about("Show the configuration that applies to each agent")
         .long_about(
-            "Show what is configured, with all that counts for each agent: flags before the \
-             environment, before the project's file, before the user's, before the defaults.",
+            "Show the configuration that applies to each agent. Flags override the environment, \
+             which overrides the project's file, then the user's file, then the defaults.",
         )
         .arg(
             Arg::new("origin")
                 .long("origin")
-                .help("Say of every value where it comes from")
+                .help("Show where each value comes from")
                 .action(ArgAction::SetTrue),
         )
         .args(drive::args())
@@ -36,10 +36,10 @@ pub(crate) fn command() -> Command {
              the same names that begin with SUPEROPENCODE_.",
         );
     let sample = Command::new("sample")
-        .about("Print a file to begin with; it switches todo-driven execution on for `coder`")
+        .about("Print a sample punchlist.toml, in which `coder` continues until its list is done")
         .after_help("Example: punch config sample > punchlist.toml");
     Command::new("config")
-        .about("Look at the configuration: agents, tools, servers of tools, prices")
+        .about("Show the configuration: agents, tools, MCP servers, prices")
         .subcommand_required(true)
         .subcommands([show, sample])
 }

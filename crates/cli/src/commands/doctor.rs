@@ -14,13 +14,13 @@ use crate::{caller, output, render};
 
 pub(crate) fn command() -> Command {
     Command::new("doctor")
-        .about("Look the store over: is anything wrong, and what to do about it")
+        .about("Check the store and the agent hosts, and say how to fix problems")
         .long_about(
-            "Look the store over: is anything wrong, and what to do about it.\n\n\
-             Checks the schema's version, the database's integrity, that folding the log gives \
-             the tables, work that is overdue, the disk, and who may read the file. Nothing is \
-             changed. It works on stores that are damaged or newer, too.\n\n\
-             Says of each agent host whether its sessions here are governed: installed, set up, \
+            "Check the store and the agent hosts, and say how to fix problems.\n\n\
+             Checks the schema's version, the database's integrity, whether the tables agree with \
+             the log, overdue work, the disk, and who may read the file. Nothing is changed. It \
+             also works on stores that are damaged or newer.\n\n\
+             Shows for each agent host whether its sessions here are governed: installed, set up, \
              trusted, when its hooks last fired, and its version.\n\n\
              Exit code 0: nothing is wrong; 1: a check failed.",
         )

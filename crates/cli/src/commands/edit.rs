@@ -17,7 +17,7 @@ use punchlist_ops::{Envelope, Error, Ops};
 use punchlist_store::outside;
 
 use super::editor::Draft;
-use super::{call, named, operation, prompt};
+use super::{call, flags, named, prompt};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::{caller, output};
@@ -27,12 +27,12 @@ pub(crate) fn command() -> Command {
         .about("Edit an issue's checklist in your editor, or replace it from a file")
         .long_about(
             "Edit an issue's checklist in your editor, or replace it from a file.\n\n\
-             The editor is $VISUAL, else $EDITOR, else vi. A line left alone keeps its item; a \
+             The editor is $VISUAL, else $EDITOR, else vi. An unchanged line keeps its item; a \
              changed mark ([ ] pending, [/] in progress, [x] completed, [-] dropped, [!] held) \
-             moves it; a new line is a new item; a line that is gone takes its item out of view. \
-             If somebody changes the checklist meanwhile, nothing is saved and your text is kept.",
+             changes its status; a new line adds an item; a deleted line hides its item. If \
+             somebody changes the checklist meanwhile, nothing is saved and your text is kept.",
         )
-        .arg(Arg::new("number").value_name("ISSUE").help(operation::ISSUE).required(true))
+        .arg(Arg::new("number").value_name("ISSUE").help(flags::ISSUE).required(true))
         .arg(
             Arg::new("file")
                 .long("file")

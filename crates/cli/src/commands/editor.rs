@@ -69,7 +69,7 @@ fn command() -> Result<Words, Failure> {
         let Some(value) = env::var_os(name) else { continue };
         let Some(words) = value.to_str().and_then(shlex::split) else {
             let shown = value.to_string_lossy();
-            return Err(Failure::usage(format!("{name} is `{shown}`, which is no command")));
+            return Err(Failure::usage(format!("{name} is `{shown}`, which is not a command")));
         };
         let mut words = words.into_iter();
         if let Some(program) = words.next() {

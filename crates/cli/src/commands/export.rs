@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_core::text::counted;
 use punchlist_ops::operations::project_export::{self, ProjectExport};
 use punchlist_ops::portable::{Asking, ExportedTo};
 use punchlist_store::care::Unfinished;
@@ -29,13 +30,12 @@ pub(crate) fn command() -> Command {
              into an empty store of either database. Tokens, stored answers and settings of this \
              store are left out. Only the operator may export a store: name a FILE and run it at \
              a terminal, or use an operator's token.\n\n\
-             project: the portable part of the project, which is its name. Issues, todos and \
-             links are not exported.",
+             project: only the project's name. Issues, todos and links are not exported.",
         )
         .arg(
             Arg::new("format")
                 .value_name("FORMAT")
-                .help("What to write")
+                .help("What to export")
                 .value_parser(["store", "project"])
                 .default_value("store"),
         )
@@ -82,9 +82,10 @@ fn store_to(globals: &Globals, file: &Path, force: bool) -> Result<(), Failure> 
         output::print_json(&done)?;
     } else if !globals.quiet {
         let ExportedTo { file, bytes, exported } = done;
-        let (rows, events) = (exported.rows, exported.events);
+        let rows = counted(exported.rows, "row", "rows");
+        let events = counted(exported.events, "event", "events");
         let file = output::line(&file.display().to_string());
-        let said = format!("Exported {rows} rows ({events} events, {bytes} bytes) to {file}.\n");
+        let said = format!("Exported {rows} ({events}, {bytes} bytes) to {file}.\n");
         output::print(&said)?;
     }
     Ok(())

@@ -24,13 +24,13 @@ pub(crate) fn with_flag(log: Command) -> Command {
         Arg::new("follow")
             .long("follow")
             .short('f')
-            .help("Show what happens from now on, until stopped; with --json one event per line")
+            .help("Show new events as they happen, until stopped; with --json one event per line")
             .action(ArgAction::SetTrue),
     )
     .arg(
         Arg::new("all")
             .long("all")
-            .help("Show each step of a run and each message, too")
+            .help("Also show each step of a run and each message")
             .action(ArgAction::SetTrue),
     )
 }
@@ -69,7 +69,7 @@ pub(crate) fn wait_command() -> Command {
             Arg::new("timeout")
                 .long("timeout")
                 .value_name("DURATION")
-                .help("How long at most, e.g. 90s or 15m")
+                .help("How long to wait at most, e.g. 90s or 15m")
                 .default_value("60s")
                 .value_parser(span),
         )

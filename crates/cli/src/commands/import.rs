@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::issue::checklist::MARKDOWN_LIMIT;
+use punchlist_core::text::counted;
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
 use punchlist_ops::explain::Fault;
@@ -22,19 +23,19 @@ use crate::{caller, output};
 
 pub(crate) fn command() -> Command {
     Command::new("import")
-        .about("Read an exported store, a checklist, or the missions of an old file")
+        .about("Read an exported store, a checklist, or missions from a SQLite file")
         .long_about(
-            "Read an exported store into an empty one, a checklist into an issue, or the missions \
-             of an old file.\n\n\
+            "Read an exported store into an empty one, a checklist into an issue, or missions from \
+             a SQLite file.\n\n\
              store: a file written by `punch export store`. The store must be empty; its \
              database may be another one. Either everything is imported or nothing. New events \
              get higher numbers than those of the export.\n\n\
              checklist: markdown such as `- [ ] read the code`, into the issue that --issue \
              names. Only new items are added. `[x]` becomes a claim of yours, which the operator \
              judges; `[-]` is cancelled; `[/]` is added as pending, like `[ ]`.\n\n\
-             mission-todos: a SQLite file with the tables missions, pillars and mission_todos of \
-             the mission design's first program. The file is not changed. Missing missions and \
-             pillars are made, existing ones stay as they are, and todos that were imported \
+             mission-todos: a SQLite file with the tables missions, pillars and mission_todos. \
+             The file is not changed. Missing missions and \
+             pillars are created, existing ones stay as they are, and todos that were imported \
              before are skipped. `blocked` becomes pending; `completed` becomes a claim that the \
              lead judges, unless you give --accept-completed. Todos beyond a limit are imported \
              too, with a warning.",
@@ -42,7 +43,7 @@ pub(crate) fn command() -> Command {
         .arg(
             Arg::new("format")
                 .value_name("FORMAT")
-                .help("What to read")
+                .help("What to import")
                 .value_parser(["store", "checklist", "mission-todos"])
                 .required(true),
         )
@@ -99,8 +100,9 @@ fn store(globals: &Globals, file: &Path) -> Result<(), Failure> {
     if globals.json {
         output::print_json(&imported)?;
     } else if !globals.quiet {
-        let (rows, events) = (imported.rows, imported.events);
-        output::print(&format!("Imported {rows} rows ({events} events).\n"))?;
+        let rows = counted(imported.rows, "row", "rows");
+        let events = counted(imported.events, "event", "events");
+        output::print(&format!("Imported {rows} ({events}).\n"))?;
     }
     Ok(())
 }

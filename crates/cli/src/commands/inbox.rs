@@ -35,42 +35,43 @@ pub(crate) fn command() -> Command {
             Arg::new("limit")
                 .long("limit")
                 .value_name("N")
-                .help("How many at most [default: 50]")
+                .help("Maximum number of questions [default: 50]")
                 .value_parser(value_parser!(i64)),
         )
         .arg(
             Arg::new("cursor")
                 .long("cursor")
                 .value_name("TEXT")
-                .help("Where the previous page ended, as its answer says"),
+                .help("The cursor that the previous page returned"),
         )
         .subcommand(answer_command())
 }
 
 fn answer_command() -> Command {
     Command::new("answer")
-        .about("Answer one of them: let the agent go on, or refuse")
+        .about("Answer a question: let the agent continue, or refuse")
         .long_about(
-            "Answer one of them: let the agent go on, or refuse. An answer counts once.\n\n\
-             At a terminal it asks for what you leave out. Without QUESTION it takes the only one \
-             that waits.",
+            "Answer a question: let the agent continue, or refuse. Only the first answer \
+             counts.\n\n\
+             At a terminal the command asks for what you leave out. Without QUESTION it answers \
+             the only open question.",
         )
         .arg(
             Arg::new("gate")
                 .value_name("QUESTION")
-                .help("Its short id, or a part of its text that only it has"),
+                .help("The question: its short id, or a unique part of its text"),
         )
         .arg(
             Arg::new("resume")
                 .long("resume")
-                .help("Let the agent go on")
+                .help("Let the agent continue")
                 .conflicts_with("refuse")
                 .action(ArgAction::SetTrue),
         )
         .arg(
             Arg::new("refuse")
                 .long("refuse")
-                .help("Refuse; at a sign-off, criteria open again")
+                .help("Refuse; refusing a sign-off reopens criteria")
                 .action(ArgAction::SetTrue),
         )
         .arg(
@@ -105,13 +106,13 @@ fn answer_command() -> Command {
             Arg::new("reopen")
                 .long("reopen")
                 .value_name("TEXT")
-                .help("With --refuse: a criterion to open again [default: all that are claimed]")
+                .help("With --refuse: a criterion to reopen [default: all claimed ones]")
                 .action(ArgAction::Append),
         )
         .arg(
             Arg::new("accept-unclaimed")
                 .long("accept-unclaimed")
-                .help("With --resume: accept criteria that nobody claimed, too")
+                .help("With --resume: also accept criteria that nobody claimed")
                 .action(ArgAction::SetTrue),
         )
         .arg(
@@ -200,7 +201,7 @@ impl Inbox<'_> {
             if may_ask {
                 return inbox_answer::ask(self, named.as_deref());
             }
-            let message = "say whether to go on".to_owned();
+            let message = "say whether to continue or to refuse".to_owned();
             let hint = Some("give --resume or --refuse".to_owned());
             return Err(Failure::Usage { message, hint });
         };
@@ -397,9 +398,9 @@ const fn wanted_gates(state: Option<GateState>) -> gate_list::Input {
 }
 
 /// An answer of only yes or no.
-pub(super) const fn answer_to(gate_id: String, decision: GateDecision) -> gate_answer::Input {
+pub(super) fn answer_to(gate_id: String, decision: GateDecision) -> gate_answer::Input {
     gate_answer::Input {
-        gate_id,
+        gate_id: gate_id.into(),
         decision,
         response: None,
         reopen: None,

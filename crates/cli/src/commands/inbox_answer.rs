@@ -5,7 +5,7 @@
 
 use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose, form};
 use punchlist_core::mission::answer;
-use punchlist_core::text::Content;
+use punchlist_core::text::{Content, counted};
 use punchlist_ops::operations::gate_answer;
 use punchlist_ops::views::issue::ItemStatus;
 use punchlist_ops::views::{GateView, ItemView};
@@ -116,7 +116,7 @@ fn which(inbox: &Inbox<'_>, named: Option<&str>) -> Result<Option<Named>, Failur
 /// A checkpoint and similar gates: yes or no, and a comment.
 fn judge(gate: &GateView) -> Given {
     let is_sign_off = gate.purpose == Some(Purpose::SignOff);
-    let question = if is_sign_off { "Sign it off?" } else { "Let it go on?" };
+    let question = if is_sign_off { "Sign it off?" } else { "Let it continue?" };
     let said = prompt::yes(&format!("{question} [y/n, empty leaves it open] "))?;
     let Some(said) = said else { return Ok(None) };
     let decision = if said { GateDecision::Resume } else { GateDecision::Refuse };
@@ -127,8 +127,7 @@ fn judge(gate: &GateView) -> Given {
         match unclaimed(gate) {
             0 => {}
             count => {
-                let what = if count == 1 { "1 criterion is" } else { "criteria are" };
-                let what = if count == 1 { what.to_owned() } else { format!("{count} {what}") };
+                let what = counted(count, "criterion is", "criteria are");
                 let question = format!("{what} not claimed. Accept anyway? [y/n] ");
                 match prompt::yes(&question)? {
                     Some(true) => answer.accept_unclaimed = Some(true),

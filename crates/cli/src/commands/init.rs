@@ -8,7 +8,9 @@ use std::path::Path;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::host::Host;
+use punchlist_core::text::counted;
 use punchlist_store::Target;
+use punchlist_store::target::has_password;
 use serde_json::json;
 use similar::TextDiff;
 
@@ -32,7 +34,7 @@ pub(crate) fn command() -> Command {
             "Set up the agent hosts of this machine for this project: hooks, the MCP server, and a \
              block in AGENTS.md.\n\n\
              Shows each change as a diff and asks before it writes; without a terminal it does not \
-             ask. A second time changes nothing. --remove takes out what was put in.\n\n\
+             ask. Running it again changes nothing. --remove removes what init added.\n\n\
              Example: punch init --host claude --dry-run",
         )
         .arg(
@@ -50,7 +52,7 @@ pub(crate) fn command() -> Command {
         )
         .arg(switch("dry-run", "Show what would change, and write nothing"))
         .arg(switch("yes", "Write without asking").short('y'))
-        .arg(switch("remove", "Take out what init put in"))
+        .arg(switch("remove", "Remove what init added"))
         .arg(
             switch("plugin", "Claude Code: write a plugin folder instead of settings")
                 .conflicts_with("settings"),
@@ -98,12 +100,12 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     }
     let faulty = plan.faulty();
     if plan.changes.is_empty() {
-        let said = if removes { "Nothing of ours is here." } else { "Everything is in place." };
+        let said = if removes { "There is nothing to remove." } else { "Everything is in place." };
         if hosts.iter().any(|host| !faulty.contains(host)) {
             output::print(&format!("{said}\n"))?;
         }
     } else if !is_dry {
-        let count = files(plan.changes.len());
+        let count = counted(plan.changes.len(), "file", "files");
         let asks = output::is_interactive() && !matches.get_flag("yes");
         if asks && prompt::yes(&format!("Write {count}? [y/N] "))? != Some(true) {
             return Err(declined());
@@ -128,10 +130,6 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         }
     }
     if faulty.is_empty() { Ok(()) } else { Err(Failure::Shown(1)) }
-}
-
-fn files(count: usize) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
 fn declined() -> Failure {
@@ -219,11 +217,6 @@ pub(super) fn setup(globals: &Globals) -> Result<Setup, Failure> {
     Ok(Setup { folder, program: program(), flags, every_flag, claude })
 }
 
-fn has_password(url: &str) -> bool {
-    let user = url.split("://").nth(1).and_then(|rest| rest.split('/').next()?.split_once('@'));
-    user.is_some_and(|(user, _)| user.contains(':')) || url.contains("password=")
-}
-
 /// `punch` if the search path finds this program, else its full path.
 fn program() -> String {
     let own = env::current_exe().ok().and_then(|path| path.canonicalize().ok());
@@ -304,7 +297,9 @@ fn shown_path(path: &Path, folder: &Path) -> String {
 }
 
 fn shown(change: &Change, folder: &Path) -> String {
-    output::clean(&diff(change, &shown_path(&change.path, folder)))
+    let diff = diff(change, &shown_path(&change.path, folder));
+    // Tabs and the line breaks of Windows are no sign of anything odd here.
+    output::clean(&diff.replace("\r\n", "\n").replace('\t', "    "))
 }
 
 fn diff(change: &Change, name: &str) -> String {

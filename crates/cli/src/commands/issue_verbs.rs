@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_ops::catalogue::find;
 use serde_json::{Map, Value, json};
 
-use super::{call, named, operation};
+use super::{call, flags, named, operation};
 use crate::args::Globals;
 use crate::failure::Failure;
 
@@ -25,7 +25,7 @@ pub(crate) fn with_verbs(group: Command) -> Command {
 }
 
 fn number() -> Arg {
-    Arg::new("number").value_name("ISSUE").help(operation::ISSUE).required(true)
+    Arg::new("number").value_name("ISSUE").help(flags::ISSUE).required(true)
 }
 
 fn text(name: &'static str, shown: &'static str, help: &'static str) -> Arg {
@@ -40,9 +40,9 @@ fn close() -> Command {
     Command::new("close")
         .about("Close an issue as resolved, or as rejected")
         .arg(number())
-        .arg(switch("rejected", "It will not be done"))
+        .arg(switch("rejected", "Close it as rejected: it will not be done"))
         .arg(text("reason", "TEXT", "Why; it goes into the issue's history"))
-        .arg(switch("yes", "Close it although issues below it are open"))
+        .arg(switch("yes", "Close it even if child issues are open"))
         .after_help("Example: punch issue close 3 --reason 'Shipped in 1.2'")
 }
 
@@ -64,13 +64,13 @@ fn set() -> Command {
             text("label", "TEXT", "A label; all labels are replaced by those you give")
                 .action(ArgAction::Append),
         )
-        .arg(switch("no-labels", "Take all labels away").conflicts_with("label"))
+        .arg(switch("no-labels", "Remove all labels").conflicts_with("label"))
         .arg(
             text("priority", "PRIORITY", "How urgent it is")
                 .value_parser(["critical", "high", "medium", "low"]),
         )
         .arg(text("assign", "NAME", "The person who is responsible").alias("assignee"))
-        .arg(switch("no-assign", "Nobody is responsible").conflicts_with("assign"))
+        .arg(switch("no-assign", "Remove the assignee").conflicts_with("assign"))
         .arg(
             text("expected-revision", "N", "Change nothing if the issue has another revision")
                 .value_parser(value_parser!(i64)),

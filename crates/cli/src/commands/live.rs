@@ -39,7 +39,7 @@ pub(super) fn name(run: &Run) -> &str {
 fn words(live: &Live<'_>) -> Option<(Style, &'static str, String)> {
     Some(match live {
         Live::Begins { run } => {
-            let what = if run.counters.calls == 0 { "begins" } else { "goes on" };
+            let what = if run.counters.calls == 0 { "begins" } else { "continues" };
             (CYAN, what, format!("{} ({}, {})", name(run), run.role, run.settings.model))
         }
         Live::Calls { run, tool, input, .. } => {

@@ -13,7 +13,7 @@ pub(crate) fn command() -> Command {
         .arg(
             Arg::new("folder")
                 .value_name("DIR")
-                .help("The folder; it is made if it is missing")
+                .help("The folder; it is created if it is missing")
                 .required(true)
                 .value_parser(value_parser!(PathBuf)),
         )

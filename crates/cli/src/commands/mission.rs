@@ -3,11 +3,12 @@
 
 use clap::{ArgMatches, Command};
 use punchlist_core::mission::Standing;
+use punchlist_ops::operations::metric_collect;
 use punchlist_ops::operations::mission_list::{self, MissionList};
 use punchlist_ops::{Envelope, Operation, Ops};
 use serde_json::{Map, Value};
 
-use super::{call, mission_init, mission_new, operation};
+use super::{call, collect, mission_init, mission_new, operation};
 use crate::args::Globals;
 use crate::caller;
 use crate::failure::Failure;
@@ -105,8 +106,15 @@ pub(super) fn run_in(
         input.insert(which.to_owned(), slug.into());
     }
     let envelope = caller::envelope(&ops, &globals, false)?;
+    let followed = collect::begin(&globals, operation, &ops, &envelope)?;
     let answer = ops.answer(operation, &envelope, Value::Object(input))?;
-    call::show(&globals, operation, &answer, envelope.now)
+    call::show(&globals, operation, &answer, envelope.now)?;
+    let is_queued =
+        answer.output::<metric_collect::Output>().is_some_and(|output| !output.queued.is_empty());
+    match followed.filter(|_| is_queued) {
+        Some(followed) => collect::follow(&globals, followed),
+        None => Ok(()),
+    }
 }
 
 /// If one argument is missing, the mission was left out.
@@ -132,8 +140,8 @@ fn only(ops: &Ops, envelope: &Envelope) -> Result<String, Failure> {
         [only] => Ok((*only).to_owned()),
         [] => {
             let message = "there is no mission in this project".to_owned();
-            let hint = "`punch mission init FILE` makes one of a file, and `punch mission new` \
-                        asks its way through";
+            let hint = "`punch mission init FILE` creates one from a file; `punch mission new` \
+                        asks you step by step";
             Err(Failure::Usage { message, hint: Some(hint.to_owned()) })
         }
         several => {

@@ -20,9 +20,9 @@ const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 pub(super) fn commands() -> Vec<Command> {
     let init = Command::new("init")
-        .about("Make a mission from its file, or update it after the file changed")
+        .about("Create a mission from its file, or update it after the file changed")
         .long_about(
-            "Make a mission from its file, or update it after the file changed. The same file \
+            "Create a mission from its file, or update it after the file changed. The same file \
              again changes nothing. A pillar or metric that is no longer in the file is archived; \
              its data is kept.\n\n\
              The file is JSON or TOML. `punch mission schema` prints its schema. Collectors run in \

@@ -43,8 +43,8 @@ const CADENCES: [(&str, &str); 4] = [
 ];
 
 pub(super) fn command() -> Command {
-    Command::new("new").about("Ask for a mission step by step, and write its file").long_about(
-        "Ask for a mission step by step, and write its file. Nothing is written before the \
+    Command::new("new").about("Create a mission file by answering questions").long_about(
+        "Create a mission file by answering questions. Nothing is written before the \
              last question.",
     )
 }

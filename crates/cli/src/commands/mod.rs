@@ -5,6 +5,7 @@ mod backup;
 mod call;
 mod chat;
 mod checklist;
+mod collect;
 pub(crate) mod complete;
 mod completions;
 mod config;
@@ -13,6 +14,7 @@ mod doctor;
 mod edit;
 mod editor;
 mod export;
+mod flags;
 mod follow;
 pub(crate) mod help;
 pub(crate) mod hook;
@@ -37,10 +39,10 @@ mod programs;
 mod prompt;
 mod rewrite;
 mod run;
-mod secret_file;
 mod serve;
 mod sign_off;
 mod store;
+mod token_new;
 mod worker;
 
 use clap::{ArgMatches, Command};
@@ -89,7 +91,8 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
             .map(|plan| plan_watch::with_flag(plan::lenient(plan)))
             .map(|plan| plan.subcommands(backlog::commands()).subcommand(plan_sync::command())),
         "mission" => operation::command(name, second).map(mission::with_commands),
-        "metric" => operation::command(name, second).map(|group| mission::lenient(name, group)),
+        "metric" => operation::command(name, second)
+            .map(|group| collect::explained(mission::lenient(name, group))),
         "run" => Some(run::command()),
         "runs" => operation::command(name, second).map(|runs| runs.subcommand_required(false)),
         "call" => Some(call::command()),
@@ -114,6 +117,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "completions" => Some(completions::command()),
         "man" => Some(man::command()),
         "chat" => operation::command(name, second).map(chat::with_flag),
+        "token" => operation::command(name, second).map(token_new::with_flag),
         _ => operation::command(name, second),
     }
 }
@@ -187,6 +191,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("man", matches)) => man::run(globals.quiet, matches),
         Some(("chat", matches)) if let Some(("show", matches)) = matches.subcommand() => {
             chat::show(globals, matches)
+        }
+        Some(("token", matches)) if let Some(("new", matches)) = matches.subcommand() => {
+            token_new::run(globals, matches)
         }
         Some((name, matches)) => operation::run(globals, name, matches),
         // Alone it shows what matters now.

@@ -7,7 +7,7 @@
 use punchlist_core::issue::address::Precision;
 use punchlist_core::naming::{self, Candidate};
 use punchlist_core::text::normalised;
-use punchlist_ops::input::{Cursor, Limit, Maybe};
+use punchlist_ops::input::{Cursor, Limit};
 use punchlist_ops::operations::issue_list::{self, IssueList};
 use punchlist_ops::operations::issue_show::{self, IssueShow};
 use punchlist_ops::views::issue::ItemStatus;
@@ -50,15 +50,7 @@ fn open_issues(ops: &Ops, envelope: &Envelope) -> Result<Vec<Candidate>, Error> 
     let mut open = Vec::new();
     let mut cursor = None;
     loop {
-        let input = issue_list::Input {
-            status: None,
-            text: Maybe(None),
-            open: Some(true),
-            label: Maybe(None),
-            assignee: Maybe(None),
-            limit: Limit::MAX,
-            cursor: Cursor(cursor),
-        };
+        let input = issue_list::Input::open(Limit::MAX, Cursor(cursor));
         let page = ops.run::<IssueList>(&envelope, input)?;
         let one = |issue: IssueView| Candidate::new(format!("#{}", issue.number), issue.title);
         open.extend(page.issues.into_iter().map(one));

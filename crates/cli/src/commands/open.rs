@@ -22,8 +22,9 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Open the pages of a running server in your browser, signed in.\n\n\
              The link works once, for five minutes. The browser then stays signed in until you sign \
-             out, take its token back (`punch token list`, `punch token revoke`), or do not look for \
-             30 days. Only the operator can do this: at a terminal, or with an operator's token.",
+             out, revoke its token (`punch token list`, `punch token revoke`), or do not use it \
+             for 30 days. Only the operator can do this: at a terminal, or with an operator's \
+             token.",
         )
         .arg(
             Arg::new("print")

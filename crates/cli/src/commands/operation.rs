@@ -5,13 +5,15 @@
 //! and booleans of the schema are converted here. Dispatch checks the rest, as for all inputs.
 //! `call` makes the call and shows its answer.
 
-use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_ops::schema;
 use punchlist_ops::{CATALOGUE, Operation};
 use serde_json::{Map, Value};
 
-use super::{call, named, secret_file};
+use super::flags::{
+    LEASE, SHARED, flag, flag_of, has_own_flag, narrows, on_the_line, place, takes_next, typed_as,
+};
+use super::{call, flags, named};
 use crate::args::Globals;
 use crate::failure::Failure;
 
@@ -19,9 +21,9 @@ use crate::failure::Failure;
 const GROUPS: &[(&str, &str)] = &[
     ("agent", "Register agents, and report and list their status"),
     ("audit", "Find completed work that deserves a second look"),
-    ("chat", "Read a conversation, and write into it"),
-    ("criterion", "Confirm or drop what an issue must meet"),
-    ("delegation", "Show, do, report and decide work that agents hand to each other"),
+    ("chat", "List and read chats, and post messages"),
+    ("criterion", "Confirm or drop the criteria of an issue"),
+    ("delegation", "Show and take delegated work, report on it, and decide on proposals"),
     ("issue", "File, find, discuss, link and move issues"),
     ("metric", "Record, collect and show what a mission is measured by"),
     ("mission", "Lead a mission: limits, pillars, metrics, cycles and its todos"),
@@ -29,17 +31,11 @@ const GROUPS: &[(&str, &str)] = &[
     ("plan", "Import, show and archive plans; assign, split and complete their tasks"),
     ("project", "List the projects of the store"),
     ("runs", "Show the runs of agents, and stop them"),
-    ("session", "Start sessions, say which issue each works on, and see their own lists"),
-    ("store", "Set the rules of the store"),
+    ("session", "Start and end sessions, bind them to issues, and show their lists"),
+    ("store", "Set how callers are identified, and copy the store"),
     ("todo", "Keep an issue's checklist; take, hold, claim and judge items of any list"),
     ("token", "Create, list and revoke tokens"),
 ];
-
-/// Fields that have the name of a global flag. On a command with such a field the flag fills the
-/// field, and does not describe the caller: `punch token new --agent coder` makes a token *for* the
-/// coder. A value from the environment never fills a field. If the command takes such a field as a
-/// positional argument, both ways work, and the positional one wins.
-const SHARED: [&str; 4] = ["agent", "session", "mission", "pillar"];
 
 /// Operations that take the issue from the caller's context, not from their input.
 const ABOUT_AN_ISSUE: [&str; 1] = ["session_context"];
@@ -101,8 +97,13 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
             if is_renamed && matches!(field.as_str(), "number" | "planFile") {
                 arg = arg.alias(flag(field));
             }
-            if field == "epoch" {
-                arg = arg.alias("epoch");
+            match field.as_str() {
+                "epoch" => arg = arg.alias("epoch"),
+                LEASE => arg = arg.value_name("DURATION").alias("lease-s"),
+                _ => {}
+            }
+            if let Some(help) = flags::help(operation, field) {
+                arg = arg.help(help);
             }
             if required.iter().any(|name| name == field) {
                 arg = arg.help(format!("{} (required)", schema::description(schema)));
@@ -114,7 +115,6 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
         .about(schema::description(&schema).to_owned())
         .args(by_place)
         .args(flags)
-        .args(secret_file::argument(operation))
         .hide(HIDDEN.contains(&operation.name));
     match own_example(operation).or_else(|| example(operation)) {
         Some(example) => command.after_help(example),
@@ -168,6 +168,7 @@ fn example(operation: &Operation) -> Option<String> {
                     line.push_str(&format!(" --{flag} {}", typed(item)?));
                 }
             }
+            value if field == LEASE => line.push_str(&format!(" --{flag} {value}s")),
             value => line.push_str(&format!(" --{flag} {}", typed(value)?)),
         }
     }
@@ -225,41 +226,6 @@ fn choices(schema: &Value) -> Option<String> {
     Some(names.join("|"))
 }
 
-/// The name of a positional argument. People know the number of an item's lease, not its epoch.
-fn place(field: &str) -> String {
-    match field {
-        "epoch" => "LEASE".to_owned(),
-        "todoId" => "ITEM".to_owned(),
-        "taskId" => "TASK".to_owned(),
-        "number" => "ISSUE".to_owned(),
-        "content" => "TEXT".to_owned(),
-        _ => flag(field).replace('-', "_").trim_end_matches("_id").to_uppercase(),
-    }
-}
-
-/// How people name an issue.
-pub(super) const ISSUE: &str = "The issue: its number, or a part of its title that only it has";
-
-/// What people may write in a place, where a call needs more.
-fn on_the_line(field: &str) -> Option<&'static str> {
-    match field {
-        "number" => Some(ISSUE),
-        "todoId" => Some("The item: its number, its short id, or its text"),
-        "taskId" => Some("The task: its number, its short id, or a part of its text"),
-        "conversationId" | "delegationId" | "run" => Some("Its short id"),
-        _ => None,
-    }
-}
-
-/// What people type for a field of an operation: its place or its flag.
-pub(super) fn typed_as(operation: &Operation, path: &str) -> String {
-    let field = path.split(['.', '[']).next().unwrap_or(path);
-    match operation.surfaces.positional.contains(&field) {
-        true => place(field),
-        false => format!("--{}", flag_of(operation, field)),
-    }
-}
-
 /// A positional argument is shown by its name; its allowed values are in its help.
 fn in_place(field: &str, schema: &Value) -> Arg {
     let arg = argument(field, schema).value_name(place(field));
@@ -275,72 +241,6 @@ fn in_place(field: &str, schema: &Value) -> Arg {
     }
 }
 
-/// `nextCursor` is `--next-cursor`. `--project` always names the caller's project; a field of that
-/// name gets another flag.
-fn flag(field: &str) -> String {
-    if field == "project" {
-        return "only-project".to_owned();
-    }
-    field.chars().fold(String::new(), |mut flag, c| {
-        if c.is_uppercase() {
-            flag.push('-');
-        }
-        flag.extend(c.to_lowercase());
-        flag
-    })
-}
-
-/// Is this a field that narrows a new token?
-fn narrows(operation: &Operation, field: &str) -> bool {
-    operation.name == "token_new"
-        && ["project", "mission", "pillar", "number", "planFile", "session"].contains(&field)
-}
-
-/// Does this take the next item of an issue, a plan or a session?
-fn takes_next(operation: &Operation) -> bool {
-    operation.name == "todo_next"
-}
-
-/// Does a field that has the name of a global flag have a flag of its own here?
-fn has_own_flag(operation: &Operation, field: &str) -> bool {
-    narrows(operation, field) || assigns(operation, field)
-}
-
-/// Is this the agent that a task is assigned to? `--agent` names the agent that the caller acts as.
-fn assigns(operation: &Operation, field: &str) -> bool {
-    operation.name == "task_assign" && field == "agent"
-}
-
-/// The flag of a field. Flags that narrow a token begin with `only`, so that flags about the caller
-/// cannot be mistaken for them.
-fn flag_of(operation: &Operation, field: &str) -> String {
-    match field {
-        "agent" if assigns(operation, field) => "to".to_owned(),
-        "epoch" => "lease".to_owned(),
-        "number" if narrows(operation, field) => "only-issue".to_owned(),
-        "planFile" if narrows(operation, field) => "only-plan".to_owned(),
-        "planFile" if takes_next(operation) => "plan".to_owned(),
-        "mission" | "pillar" | "session" if narrows(operation, field) => format!("only-{field}"),
-        _ => flag(field),
-    }
-}
-
-/// Refuses flags about the caller that could be mistaken for flags that narrow the token.
-fn refuse_misleading(operation: &Operation, matches: &ArgMatches) -> Result<(), Failure> {
-    for (given, right) in
-        [("project", "only-project"), ("issue", "only-issue"), ("session", "only-session")]
-    {
-        if operation.name == "token_new"
-            && matches.value_source(given) == Some(ValueSource::CommandLine)
-        {
-            let message = format!("--{given} does not narrow a token");
-            let hint = Some(format!("to narrow it, give --{right}"));
-            return Err(Failure::Usage { message, hint });
-        }
-    }
-    Ok(())
-}
-
 pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
     let (second, matches) = match matches.subcommand() {
         Some((word, matches)) => (Some(word), matches),
@@ -349,7 +249,16 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     let operation = of_word(name)
         .find(|operation| operation.surfaces.command.get(1).copied() == second)
         .ok_or_else(|| Failure::usage(format!("there is no command `{name}`")))?;
-    refuse_misleading(operation, matches)?;
+    let (globals, input) = prepared(globals, operation, matches)?;
+    call::call(&globals, operation, input).map_err(|failure| in_flags(failure, operation))
+}
+
+/// The input from a command line, with issues and items that were named by their words.
+pub(super) fn prepared(
+    globals: &Globals,
+    operation: &Operation,
+    matches: &ArgMatches,
+) -> Result<(Globals, Value), Failure> {
     let mut globals = globals.clone();
     let mut input = input(operation, &mut globals, matches);
     named::issues_of(&globals, operation, &mut input)?;
@@ -357,11 +266,12 @@ pub(super) fn run(globals: &Globals, name: &str, matches: &ArgMatches) -> Result
     if OF_CRITERIA.contains(&operation.name) {
         named::criterion_of(&globals, &mut input)?;
     }
-    let done = match secret_file::named(matches) {
-        Some(path) => secret_file::call(&globals, operation, input, path),
-        None => call::call(&globals, operation, input),
-    };
-    done.map_err(|failure| failure.typed_by(|path| typed_as(operation, path)))
+    Ok((globals, input))
+}
+
+/// A failure that names the flags and places of a command instead of fields.
+pub(super) fn in_flags(failure: Failure, operation: &Operation) -> Failure {
+    failure.typed_by(|path| typed_as(operation, path))
 }
 
 /// `--issue` is used or refused, never ignored: it fills the field `number`, or the operation reads
@@ -433,6 +343,9 @@ fn item(text: &str, schema: &Value) -> Value {
 /// stays a string, so the operation refuses it. A switch that is off counts as not given.
 fn value(matches: &ArgMatches, field: &str, schema: &Value) -> Option<Value> {
     let kind = kind_of(schema);
+    if field == LEASE {
+        return matches.get_one::<String>(&id(field)).map(|text| flags::seconds(text));
+    }
     let field = &id(field);
     match kind {
         "boolean" => matches.get_flag(field).then_some(Value::Bool(true)),

@@ -32,7 +32,7 @@ pub(crate) fn with_flag(plan: Command) -> Command {
             Arg::new("watch")
                 .long("watch")
                 .short('w')
-                .help("Draw it anew whenever it changes, until stopped")
+                .help("Redraw the tree whenever it changes, until stopped")
                 .action(ArgAction::SetTrue),
         )
     })

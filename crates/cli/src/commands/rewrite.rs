@@ -47,8 +47,8 @@ fn write_beside(
 }
 
 pub(super) fn changed(name: &str) -> Failure {
-    let message = format!("{name} was changed meanwhile, and was not touched");
-    let hint = Some("look at the file, and say it again".to_owned());
+    let message = format!("{name} was changed by somebody else meanwhile, so nothing was written");
+    let hint = Some("check the file, then run the command again".to_owned());
     Failure::Declined { code: "file_changed", message, hint }
 }
 

@@ -42,10 +42,11 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Serve the store over HTTP, and run what is due and queued, until stopped.\n\n\
              Every operation is at POST /v1/OPERATION, reads also at GET; /v1/events streams what \
-             happens, /openapi.json describes it all, /healthz, /readyz and /metrics are for those \
-             who watch over it. The pages are for people; `punch open` signs your browser in. Other machines use it with --db http://HOST:PORT and a token. \
-             Without a token a caller on this machine is the agent `primary`, where the store's \
-             identity rule is open. An address that other machines reach needs a certificate, or \
+             happens, /openapi.json describes it all, /healthz, /readyz and /metrics are for \
+             monitoring. The pages are for people; `punch open` signs your browser in. Other \
+             machines use the server with --db http://HOST:PORT and a token. Without a token a \
+             caller on this machine is the agent `primary`, if the store's \
+             identity rule is open. An address that other machines can reach needs a certificate, or \
              --insecure behind a proxy that does TLS. SIGHUP reads the certificate again; Ctrl-C \
              finishes the running requests and ends.",
         )
@@ -53,7 +54,7 @@ pub(crate) fn command() -> Command {
             Arg::new("listen")
                 .long("listen")
                 .value_name("HOST:PORT")
-                .help("Where to listen; port 0 takes a free one")
+                .help("The address to listen on; port 0 picks a free port")
                 .default_value("127.0.0.1:7420"),
         )
         .arg(
@@ -61,7 +62,7 @@ pub(crate) fn command() -> Command {
                 .long("jobs")
                 .short('j')
                 .value_name("N")
-                .help("How many things are done at once, 0 to 256; 0: no worker [default: 8]")
+                .help("Maximum number of jobs at once, 0 to 256; 0: no worker [default: 8]")
                 .value_parser(value_parser!(u16).range(0..=256)),
         )
         .arg(file("tls-cert", "The certificate and its chain, in PEM").requires("tls-key"))
@@ -77,8 +78,8 @@ pub(crate) fn command() -> Command {
                 .help("The public address of the proxy, e.g. https://punch.example.com"),
         )
         .arg(switch("open", "Open the pages in your browser, signed in"))
-        .arg(number("rate", "Requests a second for each principal; 0: any number [default: 200]"))
-        .arg(number("streams", "Event streams for each principal [default: 100]"))
+        .arg(number("rate", "Maximum requests per second of each principal; 0: no limit [default: 200]"))
+        .arg(number("streams", "Maximum event streams of each principal [default: 100]"))
         .arg(
             switch("conformance-fixtures", "Offer the fixtures of the MCP conformance suite")
                 .hide(true),
@@ -247,7 +248,7 @@ fn address(matches: &ArgMatches) -> Result<(SocketAddr, Option<TlsFiles>), Failu
     let named = matches.get_one::<String>("listen").map_or("127.0.0.1:7420", String::as_str);
     let listen = named.to_socket_addrs().ok().and_then(|mut found| found.next());
     let listen = listen.ok_or_else(|| Failure::Usage {
-        message: format!("`{named}` is no address to listen at"),
+        message: format!("`{named}` is not an address to listen on"),
         hint: Some("give HOST:PORT, e.g. 127.0.0.1:7420".to_owned()),
     })?;
     let path = |name: &str| matches.get_one::<PathBuf>(name).cloned();

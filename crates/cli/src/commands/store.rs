@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use clap::{Arg, ArgMatches, Command};
+use punchlist_core::text::counted;
 use punchlist_ops::portable::Asking;
 
 use crate::args::Globals;
@@ -16,9 +17,9 @@ pub(crate) fn copy_command() -> Command {
         .about("Copy the store FROM into the empty store TO")
         .long_about(
             "Copy the store FROM into the empty store TO.\n\n\
-             Each is a path or a postgres:// URL. Everything is copied, tokens and kept answers \
+             Each is a path or a postgres:// URL. Everything is copied, tokens and stored answers \
              included, and compared at the end by its rows and its digest. TO cannot be opened \
-             before that. An interrupted copy goes on when the command is repeated. FROM is only \
+             before that. To continue an interrupted copy, repeat the command. FROM is only \
              read. Stop its writers first: what they write during the copy is not copied. Only \
              the operator may copy a store.",
         )
@@ -49,12 +50,15 @@ pub(crate) fn copy(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     if globals.json {
         output::print_json(&copied)?;
     } else if !globals.quiet {
-        let (rows, events, resumed) = (copied.rows, copied.events, copied.resumed_after);
+        let rows = counted(copied.rows, "row", "rows");
+        let events = counted(copied.events, "event", "events");
+        let resumed = copied.resumed_after;
         let from = output::line(&ops.target().to_string());
         let to = output::line(&to.target().to_string());
-        let mut said = format!("Copied {rows} rows ({events} events) from {from} to {to}.\n");
+        let mut said = format!("Copied {rows} ({events}) from {from} to {to}.\n");
         if resumed > 0 {
-            said.push_str(&format!("{resumed} of them were there from a copy that was cut off.\n"));
+            let resumed = counted(resumed, "row was", "rows were");
+            said.push_str(&format!("{resumed} already there, from a copy that was cut off.\n"));
         }
         said.push_str(&format!("Both sides have the digest {}.\n", copied.digest));
         output::print(&said)?;

@@ -7,6 +7,7 @@ use clap::Command;
 use punchlist_ops::CATALOGUE;
 
 use super::{FIXED, built};
+use crate::args;
 
 /// Every command by its first word.
 fn tree() -> BTreeMap<&'static str, Command> {
@@ -85,6 +86,71 @@ fn sources_and_readme_name_only_commands_that_exist() {
     }
     assert!(count > 50, "only {count} mentions were found");
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// The commands that a page's source shows: its string literals that begin with `punch `, with a
+/// word in place of each value.
+fn shown(source: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    for rest in source.split("\"punch ").skip(1) {
+        let (mut command, mut is_escaped) = (String::from("punch "), false);
+        for c in rest.chars() {
+            match c {
+                '"' if !is_escaped => break,
+                '\\' if !is_escaped => {}
+                c => command.push(c),
+            }
+            is_escaped = c == '\\' && !is_escaped;
+        }
+        let values =
+            command.split('{').map(|part| part.split_once('}').map_or(part, |(_, end)| end));
+        commands.push(values.collect::<Vec<_>>().join("word"));
+    }
+    commands
+}
+
+/// Does the command line take these words?
+fn parse(command: &str) -> Result<(), String> {
+    let words = shlex::split(command).ok_or_else(|| format!("{command}: a quote is open"))?;
+    let words: Vec<std::ffi::OsString> = words.into_iter().map(Into::into).collect();
+    let (first, second) = (args::first_word(&words), args::second_word(&words));
+    let parsed = args::tree(first.as_deref(), second.as_deref()).try_get_matches_from(words);
+    parsed.map(|_| ()).map_err(|error| format!("{command}: {error}"))
+}
+
+/// A page that shows a command shows one that works, also on the rarest empty page.
+#[test]
+fn every_command_on_a_page_is_one_that_the_command_line_takes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src/pages");
+    let mut found = Vec::new();
+    files(&root, &mut found);
+    let (mut count, mut faults) = (0, Vec::new());
+    for path in found {
+        let source = std::fs::read_to_string(&path).unwrap();
+        let code = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let code = code.collect::<Vec<_>>().join("\n");
+        let commands = shown(&code);
+        // A command in the middle of a text would escape this test.
+        assert_eq!(commands.len(), code.matches("punch ").count(), "{}", path.display());
+        count += commands.len();
+        faults.extend(commands.iter().filter_map(|command| parse(command).err()));
+    }
+    assert!(count > 10, "only {count} commands were found");
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn a_command_on_a_page_that_does_not_parse_is_found() {
+    let source =
+        r#"code { (format!("punch mission add {} {} \"…\"", a, b)) } code { "punch lunch" }"#;
+    assert_eq!(shown(source), ["punch mission add word word \"…\"", "punch lunch"]);
+    let taken = ["punch mission add word word \"…\"", "punch mission init missions/word.json"];
+    taken.iter().for_each(|command| parse(command).unwrap());
+    for command in
+        ["punch lunch", "punch mission init --file word.json", "punch mission todo add a b c"]
+    {
+        parse(command).unwrap_err();
+    }
 }
 
 /// All of a command's help, with its examples.

@@ -37,7 +37,7 @@ pub(crate) fn command() -> Command {
                 .long("jobs")
                 .short('j')
                 .value_name("N")
-                .help("How many things are done at once, 1 to 256 [default: 8]")
+                .help("Maximum number of jobs at once, 1 to 256 [default: 8]")
                 .value_parser(value_parser!(u16).range(1..=256)),
         )
         .arg(

@@ -2,6 +2,7 @@
 
 use punchlist_core::Time;
 use punchlist_core::delegation::{DelegationState, ProposalDecision};
+use punchlist_core::text::counted;
 use punchlist_ops::operations::{delegate, delegation_list, delegation_take, proposal_decide};
 use punchlist_ops::views::DelegationView;
 
@@ -56,8 +57,10 @@ pub(super) fn changed(delegation: &DelegationView) -> String {
     let proposed = match delegation.proposal.as_ref().map_or(0, |proposal| proposal.items.len()) {
         _ if delegation.decision.is_some() => String::new(),
         0 => String::new(),
-        1 => "; it proposes 1 item (`punch delegation decide`)".to_owned(),
-        n => format!("; it proposes {n} items (`punch delegation decide`)"),
+        n => {
+            let items = counted(n, "item", "items");
+            format!("; it proposes {items} (`punch delegation decide`)")
+        }
     };
     let (named, said) = (named(delegation), said.unwrap_or_default());
     did(verb, &format!("delegation {named}{said}{proposed}"))

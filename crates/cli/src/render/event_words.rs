@@ -9,6 +9,7 @@ use std::fmt::Display;
 use punchlist_core::delegation::ProposalDecision;
 use punchlist_core::driver::{StopReason, Wait};
 use punchlist_core::gate::{GateState, Purpose};
+use punchlist_core::text::counted;
 use punchlist_core::{Event, Gate, Scope};
 use punchlist_ops::operations::event_list::EventRow;
 use serde_json::Value;
@@ -38,6 +39,7 @@ impl Names {
             Event::IssueTransitioned(e) => (e.issue_id.to_string(), format!("#{}", e.number)),
             Event::IssueAssigned(e) => (e.issue_id.to_string(), format!("#{}", e.number)),
             Event::SessionStarted(e) => (e.session.id.to_string(), e.session.title.clone()),
+            Event::SessionTitled(e) => (e.session_id.to_string(), e.title.clone()),
             Event::ConversationOpened(e) => {
                 (e.conversation.id.to_string(), e.conversation.title.clone())
             }
@@ -88,7 +90,9 @@ impl Names {
             },
             Event::ListArchived(e) => format!("{}, {}", scope_words(&e.scope), e.reason.name()),
             Event::ListUnarchived(e) => scope_words(&e.scope),
-            Event::ListPurged(e) => format!("{}: {} tasks", scope_words(&e.scope), e.todos),
+            Event::ListPurged(e) => {
+                format!("{}: {}", scope_words(&e.scope), counted(e.todos, "task", "tasks"))
+            }
             Event::TodoCreated(e) => e.todo.title.clone(),
             Event::TodoStarted(e) => self.name(&e.todo_id),
             Event::TodoYielded(e) => because(self.name(&e.todo_id), e.reason.as_deref()),
@@ -143,9 +147,10 @@ impl Names {
             Event::StoreIdentitySet(e) => e.rule.clone(),
             Event::StoreRestored(e) => match e.lost {
                 Some(0) => format!("from {}", e.file),
-                Some(1) => format!("from {}; 1 event went", e.file),
-                Some(n) => format!("from {}; {n} events went", e.file),
-                None => format!("from {}; it is not known what went", e.file),
+                Some(n) => {
+                    format!("from {}; {} lost", e.file, counted(n, "event was", "events were"))
+                }
+                None => format!("from {}; the number of lost events is unknown", e.file),
             },
             Event::ChangeRecommended(e) => {
                 format!("{} {} by {}", e.wish.action, self.name(&e.todo_id), e.wish.by)
@@ -202,6 +207,7 @@ impl Names {
             Event::SessionAdopted(e) => {
                 format!("{} as {}", self.title(&e.session_id), e.external_id)
             }
+            Event::SessionTitled(e) => quoted(&e.title),
             Event::HookAnswered(e) => {
                 let session =
                     e.session_id.map_or("no known session".to_owned(), |id| self.title(&id));
@@ -243,8 +249,7 @@ impl Names {
                 let items = e.proposal.as_ref().map_or(0, |proposal| proposal.items.len());
                 let proposes = match items {
                     0 => String::new(),
-                    1 => " (proposes 1 item)".to_owned(),
-                    n => format!(" (proposes {n} items)"),
+                    n => format!(" (proposes {})", counted(n, "item", "items")),
                 };
                 format!("{}{proposes} → {}", self.name(&e.delegation_id), e.result)
             }
@@ -274,7 +279,8 @@ impl Names {
         Some(match event {
             Event::RunStarted(e) => format!("{} with {}", e.run.agent, e.run.settings.model),
             Event::RunStepped(e) => {
-                format!("{}: {} calls of the model", self.name(&e.run_id), e.counters.calls)
+                let calls = counted(e.counters.calls, "call", "calls");
+                format!("{}: {calls} of the model", self.name(&e.run_id))
             }
             Event::RunContinued(e) => {
                 let item = e.todo_id.map(|id| self.name(&id)).unwrap_or_default();

@@ -173,7 +173,7 @@ pub(crate) fn answered(gate: &GateView) -> String {
             format!("{GREEN}Signed off{GREEN:#}{issue}; {by} can close it.\n")
         }
         GateState::Resumed => {
-            format!("{GREEN}Answered{GREEN:#} the {what}{issue}; {by} goes on.\n")
+            format!("{GREEN}Answered{GREEN:#} the {what}{issue}; {by} continues.\n")
         }
         _ => format!("{RED}Refused{RED:#} the {what}{issue}; {by} gets your answer.\n"),
     };
@@ -207,7 +207,7 @@ pub(super) fn asked(output: &AskedView) -> String {
     };
     match output.state {
         GateState::Open => format!("Waiting for the operator's answer ({id})\n"),
-        GateState::Resumed if said.is_empty() => "The operator has answered: go on\n".to_owned(),
+        GateState::Resumed if said.is_empty() => "The operator has answered: continue\n".to_owned(),
         GateState::Resumed => format!("The operator has answered{said}\n"),
         state => format!("The operator has answered: {}{said}\n", state.name()),
     }

@@ -92,7 +92,7 @@ fn waiting(output: &Output, now: Time) -> String {
     shown
 }
 
-/// A line after its id, with its command below.
+/// An entry: its id, its text, and the command to run on the next line.
 fn entry(id: &str, said: &str, command: &str) -> String {
     let lead = format!("  {id}  ");
     let text = hanging(&lead, &format!("  {BOLD}{id}{BOLD:#}  "), said, width());
@@ -117,7 +117,7 @@ fn running(runs: &[RunningRow], now: Time) -> String {
     let rows = runs.iter().map(|run| {
         let cost = run.cost_usd.map(|cost| format!("${cost:.4}")).unwrap_or_default();
         let on = run.number.map(|number| format!("#{number} ")).unwrap_or_default();
-        let item = run.item.as_deref().map(line).unwrap_or_default();
+        let item = run.item.as_deref().or(run.title.as_deref()).map(line).unwrap_or_default();
         let host = run.host.as_deref().and_then(Host::parse);
         let waits = match (run.state, run.waits_for.as_deref()) {
             (RunState::Waiting, Some("gate")) => "waits for you ",

@@ -1,5 +1,6 @@
 //! What an import has added, and what it has not.
 
+use punchlist_core::text::counted;
 use punchlist_ops::operations::{
     issue_checklist_import, mission_import, overview, project_export, project_list,
 };
@@ -8,10 +9,7 @@ use super::columns::hanging;
 use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
 
 pub(super) fn checklist(output: &issue_checklist_import::Output) -> String {
-    let items = match output.created {
-        1 => "1 item".to_owned(),
-        n => format!("{n} items"),
-    };
+    let items = counted(output.created, "item", "items");
     let (number, claimed, cancelled) = (output.number, output.claimed, output.cancelled);
     let mut shown = format!(
         "{GREEN}Imported{GREEN:#} {items} into issue #{number} ({claimed} claimed, {cancelled} \
@@ -32,10 +30,7 @@ pub(super) fn missions(output: &mission_import::Output) -> String {
 }
 
 fn mission(mission: &mission_import::Imported) -> String {
-    let todos = match mission.created {
-        1 => "1 todo".to_owned(),
-        n => format!("{n} todos"),
-    };
+    let todos = counted(mission.created, "todo", "todos");
     let of_them: Vec<String> = [
         (mission.claimed, "to be reviewed"),
         (mission.completed, "completed"),
@@ -81,8 +76,8 @@ pub(super) fn projects(output: &project_list::Output) -> String {
 pub(super) fn waiting(output: &overview::Output) -> String {
     let row = |row: &overview::ProjectCount| {
         let here = if row.current { " (this one)" } else { "" };
-        let decisions = if row.waiting == 1 { "decision waits" } else { "decisions wait" };
-        format!("{}{here}: {} {decisions}\n", line(&row.name), row.waiting)
+        let decisions = counted(row.waiting, "decision waits", "decisions wait");
+        format!("{}{here}: {decisions}\n", line(&row.name))
     };
     match output.projects.is_empty() {
         true => "There are no projects in this store yet.\n".to_owned(),

@@ -1,5 +1,6 @@
 //! Missions: how full they are, the state of their metrics, and what waits for whom.
 
+use punchlist_core::text::counted;
 use punchlist_core::{Status, Time};
 use punchlist_ops::call::Counts;
 use punchlist_ops::operations::{
@@ -120,7 +121,8 @@ pub(super) fn cycled(output: &mission_cycle::Output, now: Time) -> String {
         }
     }
     if output.archived > 0 {
-        shown.push_str(&format!("  put away: {} settled todos\n", output.archived));
+        let todos = counted(output.archived, "settled todo", "settled todos");
+        shown.push_str(&format!("  put away: {todos}\n"));
     }
     if let Some(next) = output.next_cycle_at {
         shown.push_str(&format!("{DIM}the next one is due {}{DIM:#}\n", ago(next, now)));

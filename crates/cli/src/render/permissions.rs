@@ -39,7 +39,7 @@ fn tool(gate: &GateView) -> String {
 fn definition(definition: &Value) -> String {
     let Some(fields) = definition.as_object() else { return String::new() };
     let words = definition["command"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    // Quoted as for a shell, to show where a word ends; no shell runs them.
+    // Quoted as for a shell, to show where a word ends; the command runs without a shell.
     let command = words.map(quoted).collect::<Vec<_>>().join(" ");
     let others = fields.iter().filter(|(name, _)| *name != "command");
     let others = others.map(|(name, value)| format!("{name} {value}"));

@@ -1,6 +1,7 @@
 //! Plans and agents for people: the tree with states, agents and the current position.
 
 use punchlist_core::plan::{Need, PurgedPlan, Reason};
+use punchlist_core::text::counted;
 use punchlist_core::{Time, plan};
 use punchlist_ops::operations::plan_list::PlanRow;
 use punchlist_ops::operations::{plan as tool_of_plan, plan_current, plan_from_todo, plan_import};
@@ -81,8 +82,8 @@ fn number(task: &TaskView) -> String {
 /// An archived plan.
 pub(super) fn archived(what: &str, plan: &PlanArchived) -> String {
     let (file, branch) = (output::line(&plan.plan_file), output::line(&plan.branch));
-    let (open, settled) = (plan.open, plan.settled);
-    let state = format!("{file} on {branch}: {settled} tasks settled, {open} open");
+    let (open, settled) = (plan.open, counted(plan.settled, "task", "tasks"));
+    let state = format!("{file} on {branch}: {settled} settled, {open} open");
     did(what, &format!("{state}; importing the file brings it back"))
 }
 
@@ -93,8 +94,8 @@ pub(super) fn purged(output: &plan_purge::Output) -> String {
     }
     let line = |plan: &PurgedPlan| {
         let (file, branch) = (output::line(&plan.plan_file), output::line(&plan.branch));
-        let (tasks, at) = (plan.tasks, plan.archived_at);
-        format!("Removed {file} on {branch}: {tasks} tasks, archived at {at}\n")
+        let (tasks, at) = (counted(plan.tasks, "task", "tasks"), plan.archived_at);
+        format!("Removed {file} on {branch}: {tasks}, archived at {at}\n")
     };
     output.plans.iter().map(line).collect()
 }

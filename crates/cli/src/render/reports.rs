@@ -71,7 +71,7 @@ pub(super) fn audit(output: &audit_closes::Output, now: Time) -> String {
     }
     let counts = &output.counts;
     shown.push_str(&format!(
-        "{YELLOW}{} without evidence, {} by the maker of the item, {} self-accepted, {} after a \
+        "{YELLOW}{} without evidence, {} by the agent that created the item, {} self-accepted, {} after a \
          return, {} in a burst{YELLOW:#}\n",
         counts.no_evidence, counts.own_work, counts.self_accepted, counts.returned, counts.burst
     ));

@@ -9,7 +9,7 @@ use punchlist_ops::operations::run_show::RunItem;
 use punchlist_ops::operations::{run_list, run_show};
 use punchlist_ops::views::run::RunView;
 
-use super::columns::{aligned, hanging};
+use super::columns::{aligned, cut, hanging};
 use super::marks::Mark;
 use super::{ago, did, short, short_among};
 use crate::output::{BOLD, DIM, GREEN, YELLOW, clean, line, width};
@@ -24,18 +24,32 @@ pub(super) fn listed(output: &run_list::Output, now: Time) -> String {
         let cost = run.usage.cost_usd.map(|cost| format!("${cost:.4}")).unwrap_or_default();
         let on = run.number.map(|number| format!("#{number} ")).unwrap_or_default();
         let host = host::of_model(&run.model);
-        let unsaid = if host.is_some() { "" } else { &run.model };
-        let prompt = line(run.prompt.as_deref().unwrap_or(unsaid));
+        let about = line(&about(run));
         vec![
             short_among(id, &ids).to_owned(),
             state(run),
             ago(run.updated_at, now),
             host.map_or_else(|| line(&run.agent), |host| host.label().to_owned()),
             cost,
-            format!("{on}{prompt}"),
+            format!("{on}{about}"),
         ]
     });
     aligned(rows.collect(), width()) + &super::more(output.next_cursor.as_ref())
+}
+
+/// What it was asked. A person finds the session of a host by its title, which is its first prompt;
+/// the title comes first if the run was asked something else.
+fn about(run: &RunView) -> String {
+    const TITLE_MAX: usize = 24;
+    let title = run.title.as_deref().filter(|_| host::of_model(&run.model).is_some());
+    match (title, run.prompt.as_deref()) {
+        (Some(title), Some(prompt)) if !prompt.starts_with(title.trim_end_matches('…')) => {
+            format!("{}: {prompt}", cut(title, TITLE_MAX))
+        }
+        (_, Some(prompt)) => prompt.to_owned(),
+        (Some(title), None) => title.to_owned(),
+        (None, None) => run.model.clone(),
+    }
 }
 
 /// What it waits for, or why it ended, in a word.
@@ -113,8 +127,8 @@ pub(crate) fn stands(run: &RunView) -> String {
     }
     match run.waits_for.as_ref().map(|wait| &*wait.kind) {
         Some("gate") => "waits for an answer (`punch inbox`)".to_owned(),
-        Some("delegations") => "waits for work that was handed on".to_owned(),
-        Some("pause") => "paused (`punch session resume` lets it go on)".to_owned(),
+        Some("delegations") => "waits for delegated work".to_owned(),
+        Some("pause") => "paused (`punch session resume` continues it)".to_owned(),
         Some(kind) => line(kind),
         None => run.state.name().to_owned(),
     }

@@ -1,5 +1,6 @@
 //! The turn's plan as a checklist.
 
+use punchlist_core::text::counted;
 use punchlist_ops::operations::{complete_todo, create_todo, list_todo};
 
 use super::columns::{aligned, cut};
@@ -13,8 +14,8 @@ pub(super) fn created(output: &create_todo::Output) -> String {
         .map(|item| vec![format!("{:>3}.", item.order), item.id.clone(), line(&item.title)]);
     let rows = aligned(rows.collect(), width());
     let (count, pending) = (output.created.len(), output.total_pending);
-    let noun = if count == 1 { "item" } else { "items" };
-    format!("{GREEN}Created{GREEN:#} {count} {noun}; {pending} pending in this turn.\n{rows}")
+    let items = counted(count, "item", "items");
+    format!("{GREEN}Created{GREEN:#} {items}; {pending} pending in this turn.\n{rows}")
 }
 
 pub(super) fn listed(output: &list_todo::Output) -> String {
@@ -49,8 +50,7 @@ pub(super) fn completed(output: &complete_todo::Output) -> String {
     let status = format!("{}{rest}", first.to_uppercase());
     let remaining = match output.remaining {
         0 => "nothing remains in this turn".to_owned(),
-        1 => "1 item remains".to_owned(),
-        n => format!("{n} items remain"),
+        n => counted(n, "item remains", "items remain"),
     };
     format!("{GREEN}{status}{GREEN:#}: {title}; {remaining}.\n")
 }

@@ -108,7 +108,7 @@ fn a_missing_changed_or_ambiguous_line_is_not_ticked(backend: Backend) {
         assert!(message.ends_with(words), "{message}");
         assert_eq!(fs::read(&file).unwrap(), text);
     };
-    refused("b.md", BACKLOG, "the lines 5, 6 all do");
+    refused("b.md", BACKLOG, "several lines match: 5, 6");
     refused("a.md", b"- [ ] Add authentication, and more\n", "no open line says that");
     refused("a.md", b"", "no open line says that");
     assert_eq!(from_todo(&place, &["nothing such"]).refusal(1)["code"], "bad_todo_line");

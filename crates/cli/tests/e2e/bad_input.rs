@@ -433,9 +433,15 @@ fn ids_out_of_reach(backend: Backend) {
     let input = |id: &str| json!({ "todoId": id, "outcome": "mine now" }).to_string();
     let complete =
         |conversation, turn, id| place.call_in(conversation, turn, "complete_todo", &input(id));
-    for id in ["01JCQ0000000000000000000AB", "", "x", "../../etc/passwd", "'; DROP TABLE todos; --"]
-    {
+    for id in ["01JCQ0000000000000000000AB", "x", "../../etc/passwd", "'; DROP TABLE todos; --"] {
         assert_eq!(complete("c1", "t1", id).refusal(1), unknown(id));
+    }
+    let missing = json!({
+        "code": "missing_field", "message": "`todoId` is missing or empty",
+        "hint": "give `todoId`", "path": "todoId",
+    });
+    for blank in ["", " \t"] {
+        assert_eq!(complete("c1", "t1", blank).refusal(2), missing);
     }
     for (conversation, turn) in [("c1", "t2"), ("c2", "t1"), ("t1", "c1")] {
         assert_eq!(complete(conversation, turn, &open).refusal(1), unknown(&open));

@@ -273,7 +273,8 @@ fn an_editor_that_fails_changes_nothing() {
     let ran = desk.edit(&editor, "");
     assert_eq!(ran.exit, Some(1), "{ran:?}");
     assert!(kept(&ran).1.ends_with("- [ ] Mine\n"), "{ran:?}");
-    for (editor, said) in [("no-such-program", "does not start"), ("ed 'x", "which is no command")]
+    for (editor, said) in
+        [("no-such-program", "does not start"), ("ed 'x", "which is not a command")]
     {
         let ran = desk.edit(editor, "");
         assert_eq!(ran.exit, Some(2), "{ran:?}");

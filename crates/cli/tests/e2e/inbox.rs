@@ -174,7 +174,7 @@ fn scripts_answer_with_flags() {
     // A text is the option of that name, not a number.
     let ask = desk.ask();
     let resumed = desk.operator(&["inbox", "answer", "--resume", "--response", "8443"]).said();
-    assert_eq!(resumed, "Answered the question on issue #1; root:primary goes on.\n");
+    assert_eq!(resumed, "Answered the question on issue #1; root:primary continues.\n");
     assert_eq!(desk.gate(&ask)["response"], "8443");
     assert_eq!(desk.call("ask", &question())["response"], "8443");
     let form_id = id(&desk.call("form", &form()));
@@ -261,7 +261,7 @@ fn a_person_signs_off_at_a_terminal() {
     assert!(again.stdout.contains("[already_answered]"), "{again:?}");
     let pause = id(&desk.call("checkpoint", &json!({ "reason": "lunch", "purpose": "pause" })));
     let resumed = desk.typing(&["inbox", "answer", &pause], "yes\nEnjoy\n");
-    assert!(resumed.stdout.ends_with("goes on.\r\n"), "{resumed:?}");
+    assert!(resumed.stdout.ends_with("continues.\r\n"), "{resumed:?}");
     assert_eq!(desk.gate(&pause)["response"], "Enjoy");
     let nothing = desk.typing(&["inbox", "answer"], "");
     assert!(nothing.stdout.ends_with("Nothing is waiting for you.\r\n"), "{nothing:?}");

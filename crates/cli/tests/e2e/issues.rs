@@ -98,7 +98,7 @@ fn refusals_have_their_codes_and_exits() {
     let told = |code: &str, message: &str| (code.to_owned(), message.to_owned());
     words(&place, &["issue", "new", "Log in fails"]);
     // P-26
-    let twin = "issue #1 says the same and is open: `Log in fails`";
+    let twin = "issue #1 looks the same and is open: `Log in fails`";
     assert_eq!(said(&["issue", "new", "log in FAILS!"], 1), told("look_alike", twin));
     words(&place, &["issue", "new", "log in FAILS!", "--force-new"]);
     let denied = "the role root may not move issue #1 from open to resolved";

@@ -228,7 +228,7 @@ fn a_bad_file_is_refused_completely() {
         ("status.db", 2, "bad_value", "`mission_todos[t4].status` cannot be `done`"),
         ("priority.db", 2, "bad_value", "`mission_todos[t4].priority` cannot be `urgent`"),
         ("title.db", 2, "missing_field", "mission_todos[t4].title"),
-        ("time.db", 2, "bad_value", "`createdAt` cannot be `yesterday`"),
+        ("time.db", 2, "bad_value", "todos[0].createdAt` cannot be `yesterday`"),
         ("other.db", 2, "bad_value", "without a table mission_todos"),
         ("empty.db", 2, "bad_value", "without a table mission_todos"),
         ("text.db", 3, "io", "text.db: file is not a database"),

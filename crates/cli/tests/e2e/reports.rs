@@ -20,7 +20,7 @@ fn reports_say_who_did_what() {
     assert_eq!(shown.stdout, expected);
     let shown = place.punch(["audit", "closes"]).run();
     let expected = "test  since 2026-11-08T08:00:00.000000Z: 1 completed\n\
-                    1 without evidence, 1 by the maker of the item, 0 self-accepted, \
+                    1 without evidence, 1 by the agent that created the item, 0 self-accepted, \
                     0 after a return, 0 in a burst\n\
                     now  root:primary  no evidence, own work, clock set  Measure\n";
     assert_eq!((shown.exit, shown.stdout.as_str()), (Some(0), expected));

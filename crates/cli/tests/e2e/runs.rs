@@ -114,8 +114,7 @@ fn a_run_is_continued_until_it_is_drained(backend: Backend) {
     assert_eq!(ran.exit, Some(0), "{ran:?}");
     assert_eq!(ran.stdout, "I plan.\nThat will do.\nNow it is done.\n");
     let expected = "\
-primary · scripted:early.toml · auto mode: it goes on by itself while its list is open, at most
-  10 times
+primary · scripted:early.toml · auto mode: it continues while items are open (at most 10 times)
 → create_todo look, write, ship
 [/] look (0 of 3)
 [ ] write (0 of 3)
@@ -342,7 +341,7 @@ fn ctrl_c_clears_what_was_drawn() {
     assert!(raw.contains('█') && raw.contains("^C"), "{raw:?}");
     let shown = screen(&seen).join("\n");
     assert!(!shown.contains(['█', '░']) && !shown.contains("^C"), "{shown}\n{raw:?}");
-    assert!(shown.contains("\nStopping; once more ends it at once.\n"), "{shown}\n{raw:?}");
+    assert!(shown.contains("\nStopping; press Ctrl-C again to end at once.\n"), "{shown}\n{raw:?}");
 }
 
 /// A process that is killed, or asked to end by the system, leaves the run to the next process,

@@ -62,7 +62,7 @@ fn a_list_lives_over_mcp(backend: Backend) {
         json!({
             "code": "one_in_progress", "titles": ["a", "b"],
             "message": "only one item may be in progress, not `a` and `b`",
-            "hint": "leave one in_progress, give the others pending",
+            "hint": "set one to in_progress and the others to pending",
         })
     );
     let wrong = json!({ "todos": [{ "content": "a", "status": "complete" }] });

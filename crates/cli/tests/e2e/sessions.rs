@@ -182,7 +182,7 @@ fn delegations_are_taken_reported_and_decided() {
         list.starts_with(&format!("{}  queued  now       researcher  Find out why\n", &id[22..])),
         "{list}"
     );
-    let taken = said(&["delegation", "take", "--types", "researcher", "--lease-s", "600"]);
+    let taken = said(&["delegation", "take", "--types", "researcher", "--for", "10m"]);
     let short = &id[22..];
     let yours = format!("Yours: delegation {short} (researcher): Find out why; the lease ends in ");
     assert!(taken.starts_with(&yours), "{taken}");

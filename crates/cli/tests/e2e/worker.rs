@@ -57,6 +57,19 @@ fn metrics_are_collected_from_the_command_line_on_postgres() {
     metrics_are_collected_from_the_command_line(Backend::Postgres);
 }
 
+/// At a person's terminal the collection is followed to its end.
+#[test]
+fn a_person_at_a_terminal_sees_the_readings_that_were_asked_for() {
+    let (place, _) = measured(Backend::SqliteFile, &json!(["echo", "72"]));
+    let worker = Running::start(&place.punch(["worker", "--json"]));
+    let seen = place.punch(["metric", "collect", MISSION, "--no-color"]).on_terminal();
+    assert_eq!(seen.exit, Some(0), "{seen:?}");
+    assert!(seen.stdout.contains("Queued local-build-time; `punch worker` reads them"), "{seen:?}");
+    assert!(seen.stdout.contains("local-build-time: 72"), "{seen:?}");
+    assert_eq!(worker.event()["did"], "metric_collected");
+    assert_eq!(worker.interrupt(), Some(0));
+}
+
 /// A collector that searches for our token and our keys finds none.
 #[test]
 fn a_collector_finds_no_secret_of_the_worker() {

@@ -35,7 +35,7 @@ fn a_link_signs_in_once_and_the_session_is_a_token_that_ends() {
     // The link works once. A second browser gets a page that says so, and is not signed in.
     let late = Browser::new(&served);
     let again = late.follow(&path);
-    assert_eq!((again.status, again.has("This link was used already.")), (410, true));
+    assert_eq!((again.status, again.has("This link has already been used.")), (410, true));
     assert_eq!(late.follow("/").at, "/sign-in");
     assert!(late.follow("/sign-in?code=open_00").has("This link is not valid."));
     // It is listed like any token, never with its secret, and revoking it ends it.

@@ -196,10 +196,12 @@ fn issue_is_created_worked_on_and_closed_on_its_pages() {
         let found = items.iter().find(|item| item["content"] == text).unwrap().clone();
         found["id"].as_str().unwrap().to_owned()
     };
-    let done = browser.send(&issue, "list", &[("do", &format!("done {}", id("Find it")))]);
+    let tick = format!("tick-{}", id("Find it"));
+    let done = browser.send(&issue, &tick, &[("do", &format!("done {}", id("Find it")))]);
     assert!(done.has("1 of 2 closed"), "{}", done.html);
     let up = format!("move {} {} ", id("It is tested"), id("It works"));
-    let moved = browser.send(&done, "list", &[("do", &up)]);
+    let more = format!("more-{}", id("It is tested"));
+    let moved = browser.send(&done, &more, &[("do", &up)]);
     assert!(moved.html.find("It is tested") < moved.html.find("It works"), "{}", moved.html);
     let held = browser.follow(&format!("/p/test/issues/2?open=hold-{}", id("Fix it")));
     let key = format!("hold-{}", id("Fix it"));
@@ -243,4 +245,126 @@ fn a_form_of_a_hundred_fields_is_shown_validated_and_answered() {
     assert!(done.has("Answered."), "{}", done.html);
     let gates = place.call("gate_list", &json!({})).env("PUNCHLIST_TOKEN", &operator).answer();
     assert_eq!(gates["gates"][0]["response"], json!({ "field7": 7, "field9": 9 }));
+}
+
+/// The two ways in which only the operator closes and reopens: a criterion that nobody claimed, and
+/// what is settled. A refusal is shown in the row.
+#[test]
+fn rows_are_accepted_without_a_claim_and_reopened() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    sign_off(&place, &operator);
+    let add = json!({ "action": "add", "items": ["Find it", "Fix it"] });
+    place.call("todo", &add).words(["--issue", "1"]).with(&operator).answer();
+    let unclaimed = json!({ "action": "add", "items": ["It is fast"], "kind": "criterion" });
+    place.call("todo", &unclaimed).words(["--issue", "1"]).with(&operator).answer();
+    let served = Served::start(&place);
+    let browser = Browser::of(&served, &place, &operator);
+    let item = |text: &str| {
+        let shown = show(&place);
+        let items =
+            ["criteria", "steps"].map(|name| shown[name].as_array().unwrap().clone()).concat();
+        items.into_iter().find(|item| item["content"] == text).unwrap()
+    };
+    let id = |text: &str| item(text)["id"].as_str().unwrap().to_owned();
+    let press = |form: &str, action: &str, text: &str| {
+        let page = browser.follow("/p/test/issues/1");
+        let done = format!("{action} {}", id(text));
+        browser.send(&page, &format!("{form}-{}", id(text)), &[("do", &done)])
+    };
+    // A criterion that nobody claimed: the page says so before it is accepted.
+    let key = format!("accept-{}", id("It is fast"));
+    let asked = browser.follow(&format!("/p/test/issues/1?open={key}"));
+    assert!(asked.has("Nobody has claimed it."), "{}", asked.html);
+    let accepted = browser.send(&asked, &key, &[]);
+    assert!(accepted.has("Accepted."), "{}", accepted.html);
+    assert!(item("It is fast")["acceptedAt"].is_string());
+    assert!(press("more", "reopen", "It is fast").has("Reopened."));
+    assert_eq!(
+        (&item("It is fast")["acceptedAt"], &item("It is fast")["status"]),
+        (&Value::Null, &json!("pending"))
+    );
+    // A claimed one is accepted in its row, and reopened with its claim gone.
+    assert!(press("decide", "accept", "It waits").has("Accepted."));
+    assert!(press("more", "reopen", "It waits").has("Reopened."));
+    assert_eq!(item("It waits")["claim"], Value::Null);
+    // A step: ticked, and reopened by the notice's own button.
+    let ticked = press("tick", "done", "Find it");
+    assert!(ticked.has("Completed.") && ticked.has("1 of 2 closed"), "{}", ticked.html);
+    let undone = browser.send(&ticked, "undo", &[]);
+    assert!(undone.has("Reopened.") && undone.has("0 of 2 closed"), "{}", undone.html);
+    // A refusal is shown in the row whose button was pressed.
+    let (page, tick) = (browser.follow("/p/test/issues/1"), format!("tick-{}", id("Fix it")));
+    let gone = browser.send(&page, &tick, &[("do", "reopen none")]);
+    assert!(gone.status == 404 && gone.has(&format!("id=\"{tick}-fault\"")), "{}", gone.html);
+}
+
+/// A proposal shows the list as it will be: what is new, at its place, and what is there already.
+#[test]
+fn a_proposal_is_shown_in_the_list_it_is_for() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let session = sign_off(&place, &operator);
+    let steps = json!({ "action": "set", "items": ["Copy", "# Later", "Remove the disk"] });
+    place.call("todo", &steps).words(["--session", &session]).answer();
+    let delegate =
+        json!({ "type": "researcher", "mission": "Find what is missing.", "async": true });
+    place.call("delegate", &delegate).words(["--session", &session]).answer();
+    let worker = ["--as", "worker", "--agent", "primary.researcher"];
+    let take = json!({ "types": ["researcher"] });
+    let taken = place.call("delegation_take", &take).words(worker).with(&operator).answer();
+    let items = json!([
+        { "content": "Count the files", "phase": "Later" },
+        { "content": "Copy" },
+        { "content": "Nothing is slower", "kind": "criterion" },
+        { "content": "Tell everybody", "phase": "Last" },
+    ]);
+    let report = json!({ "delegationId": taken["delegation"]["id"], "epoch": taken["epoch"],
+        "result": "Found it.", "proposal": { "items": items } });
+    place.call("delegation_report", &report).words(worker).with(&operator).answer();
+    let served = Served::start(&place);
+    let browser = Browser::of(&served, &place, &operator);
+    let delegation = taken["delegation"]["id"].as_str().unwrap();
+    // On Home the sign-off is older: the proposal is folded, and unfolds by an address.
+    let home = browser.follow("/");
+    assert!(
+        home.has(&format!("open=list-{delegation}")) && !home.has("class=\"after\""),
+        "{}",
+        home.html
+    );
+    let open = browser.follow(&format!("/?open=list-{delegation}"));
+    let (_, after) = open.html.split_once("class=\"after\"").unwrap();
+    let at = |text: &str| after.find(text).unwrap_or_else(|| panic!("{text}: {after}"));
+    let order = [
+        "It is logged",
+        "Nothing is slower",
+        "Copy",
+        "already on the list",
+        "Remove the disk",
+        "Count the files",
+        "Last",
+        "new phase",
+        "Tell everybody",
+        "Nothing is removed or changed",
+    ];
+    for pair in order.windows(2) {
+        assert!(at(pair[0]) < at(pair[1]), "{pair:?}: {after}");
+    }
+    assert_eq!(after.matches(">new<").count(), 3, "{after}");
+    // Lines without a phase come first, so that none of them slips into one.
+    let lines = "Copy\n# Later\nCount the files\n# Last\nTell everybody\n";
+    assert!(open.has(lines), "{}", open.html);
+    let typed = [("steps", lines), ("criteria", "Nothing is slower\n")];
+    let done = browser.send(&open, &format!("answer-{delegation}"), &typed);
+    assert!(done.has("Accepted."), "{}", done.html);
+    let contents: Vec<Value> = show(&place)["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["content"].clone())
+        .collect();
+    assert_eq!(
+        json!(contents),
+        json!(["Copy", "Remove the disk", "Count the files", "Tell everybody"])
+    );
 }

@@ -59,7 +59,7 @@ fn public_url_is_a_name_of_the_server() {
 /// An address that other machines can reach needs TLS, or the statement that a proxy does TLS.
 /// There, nobody gets in without a token.
 #[test]
-fn beyond_loopback_tls_and_tokens_are_needed() {
+fn listening_beyond_loopback_needs_tls_and_tokens() {
     let place = Place::sqlite();
     let operator = place.operator();
     let refused = place.punch(["serve", "--listen", "0.0.0.0:0", "--json"]).refusal(2);

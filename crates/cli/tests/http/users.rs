@@ -50,7 +50,7 @@ fn as_agent(
 
 /// The store belongs to its own user; the agent has a narrowed token and the server's address.
 #[test]
-fn agent_with_a_token_and_another_user_cannot_cheat() {
+fn agent_with_a_token_and_its_own_unix_user_cannot_cheat() {
     let me = std::fs::metadata("/proc/self").unwrap().uid();
     assert_eq!(me, 0, "two users need a test that runs as root");
     let base = tempfile::tempdir().unwrap();

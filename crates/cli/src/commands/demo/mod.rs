@@ -48,14 +48,14 @@ pub(crate) fn command() -> Command {
         .about("Watch a mission plan, work, review and measure, with no key and no set-up")
         .long_about(
             "Watch a mission plan, work, review and measure, with no key and no set-up.\n\n\
-             A lead, an owner and a coder carry a todo from plan to completed and measured again; \
-             then an agent that stops too early is sent on until its list is drained. Their models \
-             play scripts, all else is real: the store, the queue, the programs that read the \
-             figures, the tools that change a file. It takes a few seconds, uses no network and a \
-             store of its own, which it names and leaves for you to look at. With --json each \
-             happening is a line.\n\n\
-             With --serve the same world is open in your browser until Ctrl-C. After the story agents \
-             go on with issues, and you sign them off, refuse them and answer their questions.",
+             A lead, an owner and a coder plan a todo, complete it and measure its metric again. \
+             Then an agent that stops too early is continued until its list is done. The models \
+             are scripted; everything else is real: the store, the queue, the programs that read \
+             the figures, the tools that change a file. The demo takes a few seconds, uses no \
+             network, and keeps its own store for you to look at; it prints the path. With --json \
+             each event is one line.\n\n\
+             With --serve the demo stays open in your browser until Ctrl-C: agents continue to \
+             work on issues, and you sign them off, refuse them and answer their questions.",
         )
         .arg(
             Arg::new("serve")

@@ -200,7 +200,7 @@ impl<'a> Teller<'a> {
         if let Some(title) = chats.get(&id) {
             return title.clone();
         }
-        let (conversation_id, after) = (id.clone(), Maybe::default());
+        let (conversation_id, after) = (id.as_str().into(), Maybe::default());
         let input = conversation_show::Input {
             conversation_id,
             after,
@@ -255,7 +255,7 @@ impl<'a> Teller<'a> {
     pub(super) fn stays_open(&self) {
         self.happening("open", json!({}));
         self.chapter(
-            "Now it is your turn: agents go on, and their questions are on the first page",
+            "Now it is your turn: agents continue to work, and their questions are on the first page",
         );
         self.paragraph("Ctrl-C ends it.");
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use punchlist_core::driver::StopReason;
 use punchlist_core::run::RunState;
+use punchlist_core::text::counted;
 use punchlist_core::{ConversationId, DelegationId, GateId, RunId, SessionId, Status};
 use punchlist_ops::operations::run_show::{Output, RunItem};
 use punchlist_ops::views::run::{RunView, WaitView};
@@ -157,7 +158,8 @@ impl End {
         let run = self.run();
         let words = match reason {
             StopReason::ContinuationCap => {
-                format!("the limit of {} continuations was reached", run.continuations)
+                let limit = counted(run.continuations, "continuation", "continuations");
+                format!("the limit of {limit} was reached")
             }
             reason => reason.words().to_owned(),
         };
@@ -177,7 +179,7 @@ impl End {
                 format!("waiting for an answer: punch inbox, then punch run --resume {id}")
             }
             Some(StopReason::Waiting) => format!(
-                "nobody here does what it handed on: punch worker, then punch run --resume {id}"
+                "no worker runs the delegated work: punch worker, then punch run --resume {id}"
             ),
             Some(StopReason::Paused) => {
                 format!("punch session resume {session}, then punch run --resume {id}")

@@ -53,21 +53,20 @@ pub(crate) fn command() -> Command {
         Arg::new(name).long(name).value_name("N").help(help).value_parser(value_parser!(i64))
     };
     Command::new("run")
-        .about("Let an agent answer, and keep it going until its list is done")
+        .about("Run an agent on a prompt, and continue it until its list is done")
         .long_about(
-            "Let an agent answer, and keep it going until its list is done.\n\n\
-             What it says goes to standard output; its plan, the tools it calls and each \
-             continuation with its reason go to standard error. The agent is the one that \
-             punchlist.toml names (--with, default `primary`), or any model you name. With \
-             --session or --conversation it goes on in that chat, with --issue it works on that \
-             issue.\n\n\
-             Ctrl-C stops it cleanly, a second one at once. What is killed goes on with --resume, \
-             or with `punch worker`.",
+            "Run an agent on a prompt, and continue it until its list is done.\n\n\
+             Its replies go to standard output; its plan, its tool calls and each continuation \
+             with its reason go to standard error. The agent is one that punchlist.toml names \
+             (--with, default `primary`), or any model you name. With --session or --conversation \
+             it continues that chat; with --issue it works on that issue.\n\n\
+             Ctrl-C stops it cleanly, a second Ctrl-C at once. To continue a killed run, use \
+             --resume or `punch worker`.",
         )
         .arg(
             Arg::new("prompt")
                 .value_name("PROMPT|-")
-                .help("What you say to it; - reads it from standard input")
+                .help("The message to the agent; - reads it from standard input")
                 .required_unless_present("resume"),
         )
         .arg(
@@ -80,28 +79,28 @@ pub(crate) fn command() -> Command {
             Arg::new("model")
                 .long("model")
                 .value_name("SPEC")
-                .help("Who answers, e.g. anthropic:claude-sonnet-5 [default: what is configured]"),
+                .help("The model, e.g. anthropic:claude-sonnet-5 [default: as configured]"),
         )
-        .arg(Arg::new("plan").long("plan").value_name("FILE").help("The plan it is to work on"))
+        .arg(Arg::new("plan").long("plan").value_name("FILE").help("The plan file to work on"))
         .arg(
             Arg::new("auto-complete-todos")
                 .long("until-done")
                 .alias("auto-complete-todos")
                 .value_name("BOOL")
-                .help("Keep it going until its list is done [default: what is configured]")
+                .help("Keep it going until its list is done [default: as configured]")
                 .num_args(0..=1)
                 .require_equals(true)
                 .default_missing_value("true")
                 .value_parser(value_parser!(bool)),
         )
-        .arg(number("max-todo-continuations", "How often it is asked to go on [default: 10]"))
-        .arg(number("max-iterations", "Calls of the model between two stops, at most 50"))
-        .arg(number("max-tokens", "Tokens of the whole run, in and out"))
+        .arg(number("max-todo-continuations", "Maximum number of continuations [default: 10]"))
+        .arg(number("max-iterations", "Maximum model calls between two stops, up to 50"))
+        .arg(number("max-tokens", "Maximum tokens of the whole run, input and output"))
         .arg(
             Arg::new("resume")
                 .long("resume")
                 .value_name("RUN")
-                .help("Go on with a run that waits, or whose process is gone")
+                .help("Continue a run that waits, or whose process died")
                 .conflicts_with_all(["prompt", "model", "plan", "auto-complete-todos"])
                 .conflicts_with_all(["max-todo-continuations", "max-iterations", "max-tokens"]),
         )
@@ -109,7 +108,7 @@ pub(crate) fn command() -> Command {
             "Exit codes: 0 nothing is left to do, 1 stopped with work left (the reason is \
              printed).\n\nExamples:\n  \
              punch run \"Make the tests green\" --until-done\n  \
-             punch run \"Go on\" --issue 4 --with coder\n  \
+             punch run \"Continue\" --issue 4 --with coder\n  \
              punch run --resume 4F7Q",
         )
 }
@@ -269,7 +268,7 @@ impl Turn<'_> {
             return;
         }
         self.view.interrupted();
-        self.view.remark("Stopping; once more ends it at once.");
+        self.view.remark("Stopping; press Ctrl-C again to end at once.");
         let now = caller::ticking();
         let envelope = Envelope { idempotency_key: None, now, ..self.envelope.clone() };
         let (run, reason) = (self.id.into(), Maybe(Body::new("Ctrl-C").ok()));
@@ -359,7 +358,7 @@ impl Turn<'_> {
         let id = self.id;
         let driven = self.ops.store()?.read(move |tx| tx.is_driven(id)).map_err(Error::from)?;
         if driven {
-            self.view.once("Another process goes on with it; waiting for that.");
+            self.view.once("Another process is executing the run; waiting for it.");
         }
         Ok(true)
     }
@@ -367,7 +366,7 @@ impl Turn<'_> {
     /// Does another process work on what it waits for?
     fn others_work_on(&self, end: &End) -> Result<bool, Failure> {
         for id in end.delegations() {
-            let input = delegation_show::Input { delegation_id: id.to_string() };
+            let input = delegation_show::Input { delegation_id: id.to_string().into() };
             let shown = self.ops.run::<DelegationShow>(self.envelope, input)?;
             if shown.delegation.state == DelegationState::Running {
                 return Ok(true);

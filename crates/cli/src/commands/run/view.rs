@@ -6,6 +6,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use punchlist_core::text::counted;
 use punchlist_core::{Run, RunId, Status};
 use punchlist_engine::agent::Live;
 use punchlist_ops::operations::run_show::{self, RunItem, RunShow};
@@ -76,8 +77,8 @@ impl<'a> View<'a> {
         let Ok(look) = self.ops.look_at_run(&envelope, self.id, 1, None) else { return };
         let Run { agent, settings, .. } = &look.run;
         let how = if settings.drives {
-            let most = settings.budget.max_continuations;
-            format!("auto mode: it goes on by itself while its list is open, at most {most} times")
+            let most = counted(settings.budget.max_continuations, "time", "times");
+            format!("auto mode: it continues while items are open (at most {most})")
         } else {
             "auto mode is off: it may stop with items left (--until-done)".to_owned()
         };
