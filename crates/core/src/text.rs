@@ -175,7 +175,14 @@ pub fn or_empty(text: Option<Body>) -> String {
 /// The form in which two texts count as the same: trimmed, white space collapsed, case kept.
 #[must_use]
 pub fn normalised(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut whole = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !whole.is_empty() {
+            whole.push(' ');
+        }
+        whole.push_str(word);
+    }
+    whole
 }
 
 /// An id always fits.

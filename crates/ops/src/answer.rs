@@ -72,6 +72,12 @@ impl Answer {
     pub fn to_json(&self) -> Result<Value, Error> {
         self.0.to_json().map_err(|error| punchlist_store::Error::from(error).into())
     }
+
+    /// The output as the text of JSON.
+    pub fn to_text(&self) -> Result<String, Error> {
+        let text = self.0.to_json().and_then(|json| serde_json::to_string(&json));
+        text.map_err(|error| punchlist_store::Error::from(error).into())
+    }
 }
 
 /// The one way from JSON to an output type: each further one would be another parser of every output
@@ -99,6 +105,7 @@ mod tests {
         assert_eq!(answer.output::<Made>(), Some(&Made { number: 3 }));
         assert_eq!(answer.output::<String>(), None);
         assert_eq!(answer.to_json(), Ok(json!({ "number": 3 })));
+        assert_eq!(answer.to_text(), Ok(r#"{"number":3}"#.to_owned()));
         assert_eq!(answer.into_output::<Made>(), Ok(Made { number: 3 }));
     }
 

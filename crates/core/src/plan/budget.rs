@@ -25,12 +25,14 @@ pub(super) fn fit(
     current: usize,
     budget: Option<usize>,
 ) -> Rendered {
+    let everything = || Rendered { text: joined(heading, entries, |_| true, None), left_out: 0 };
+    let Some(limit) = budget else { return everything() };
     let lengths: Vec<usize> = entries.iter().map(|entry| entry.text.chars().count()).collect();
     let head = heading.map_or(0, |heading| heading.chars().count() + 1);
     let whole = head + lengths.iter().sum::<usize>() + lengths.len().saturating_sub(1);
-    let Some(limit) = budget.filter(|limit| *limit < whole) else {
-        return Rendered { text: joined(heading, entries, |_| true, None), left_out: 0 };
-    };
+    if limit >= whole {
+        return everything();
+    }
     let settled = entries.iter().filter(|entry| entry.is_settled).count();
     // Reserves room for the longest possible "left out" line.
     let mut length = whole + 1 + left_out_words(entries.len(), settled).chars().count();

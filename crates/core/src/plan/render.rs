@@ -128,17 +128,17 @@ impl<'a> Teller<'a> {
         let (distances, leads_there) = self.distances(current);
         let handed_out = self.handed_out();
         let entries = self.tree.branches().iter().enumerate().map(|(index, branch)| {
-            let plan = match branch.depth {
-                0 => format!(" (plan: {})", self.file),
-                _ => String::new(),
-            };
+            let mut text = "    ".repeat(branch.depth);
+            text.push_str(&head(branch));
+            if branch.depth == 0 {
+                text.push_str(&format!(" (plan: {})", self.file));
+            }
             let peers = handed_out[branch.parent.map_or(0, |parent| parent + 1)];
-            let note = self.state_note(branch, peers);
+            text.push_str(&self.state_note(branch, peers));
             let is_current = self.place.current == Some(index);
-            let mark = if is_current { self.mark(index) } else { self.waits(index) };
-            let indent = "    ".repeat(branch.depth);
+            text.push_str(&if is_current { self.mark(index) } else { self.waits(index) });
             Entry {
-                text: format!("{indent}{}{plan}{note}{mark}", head(branch)),
+                text,
                 is_settled: !branch.is_open,
                 is_settled_below: !branch.is_open && !branch.open_below,
                 leads_there: leads_there[index],
@@ -275,9 +275,9 @@ impl<'a> Teller<'a> {
 /// The mark and the text of a task.
 fn head(branch: &Branch<'_>) -> String {
     let mark = match branch.todo.status {
-        Status::Completed => 'x',
-        Status::Cancelled => '-',
-        Status::Backlog | Status::Pending | Status::InProgress => ' ',
+        Status::Completed => "[x] ",
+        Status::Cancelled => "[-] ",
+        Status::Backlog | Status::Pending | Status::InProgress => "[ ] ",
     };
-    format!("[{mark}] {}", normalised(&branch.todo.title))
+    [mark, &normalised(&branch.todo.title)].concat()
 }

@@ -60,7 +60,7 @@ async fn call(
     };
     let envelope = caller.judged(state).await?;
     let answer = called(&state.ops, operation, envelope, input).await?;
-    let text = answer.to_json()?.to_string();
+    let text = answer.to_text()?;
     Ok(if is_get { json_or_unchanged(text, &parts.headers) } else { as_json(text) })
 }
 

@@ -140,7 +140,7 @@ impl Feed {
     }
 
     async fn feed(&mut self, pipe: &Pipe) -> Result<(), Gone> {
-        let mut pulse = self.state.hub.pulse();
+        let mut pulse = self.state.hub.pulse().subscribe();
         let mut alive = sse::alive();
         pipe.send(Bytes::from_static(b"retry: 1000\n\n")).await?;
         if let Some(after) = self.missing {

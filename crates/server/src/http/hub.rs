@@ -1,7 +1,8 @@
 //! The single reader of the log, which serves all event streams.
 //!
 //! It keeps the newest events in memory, as the bytes to send. A stream is a cursor into them. A
-//! stream that is too far behind reads pages of the log itself, and only a few do so at once.
+//! stream that is too far behind reads pages of the log itself, and only a few do so at once. While
+//! nobody listens, events are not read: a stream that starts later is behind, and reads them itself.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -124,9 +125,9 @@ impl Hub {
         })
     }
 
-    /// Notifies when there may be new events.
-    pub(crate) fn pulse(&self) -> watch::Receiver<u64> {
-        self.pulse.subscribe()
+    /// Notifies its subscribers when there may be new events.
+    pub(crate) fn pulse(&self) -> watch::Sender<u64> {
+        self.pulse.clone()
     }
 
     pub(crate) fn era(&self) -> u64 {
@@ -202,6 +203,11 @@ impl Hub {
             self.start_over(ops.log_end()?);
             return Ok(true);
         }
+        if self.pulse.receiver_count() == 0 {
+            self.pass_over(ops.log_end()?);
+            // One of the events may have changed the rules.
+            return Ok(true);
+        }
         let (mut after, mut rules_changed) = (head, false);
         loop {
             let events = ops.log_after(after, PAGE)?;
@@ -230,6 +236,16 @@ impl Hub {
             recent.floor = oldest.last();
         }
         drop(recent);
+        self.wake();
+    }
+
+    /// Leaves events out of memory up to this one.
+    fn pass_over(&self, head: i64) {
+        let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
+        recent.batches.clear();
+        (recent.kept, recent.floor, recent.head) = (0, head, head);
+        drop(recent);
+        // A stream may have started meanwhile.
         self.wake();
     }
 
@@ -280,8 +296,11 @@ fn changes_rules(event: &Logged) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use punchlist_ops::Ops;
+    use punchlist_core::{Actor, AgentPath, Role, Time};
+    use punchlist_ops::catalogue::find;
+    use punchlist_ops::{Context, Envelope, Ops, Proof};
     use punchlist_store::{Options, Target};
+    use serde_json::json;
 
     use super::*;
 
@@ -322,6 +341,39 @@ mod tests {
         hub.keep(Batch::new(vec![logged(2)]));
         assert!(matches!(hub.next(0, 0), Next::Behind));
         assert!(matches!(hub.next(1, 0), Next::Batch(_)));
+    }
+
+    #[test]
+    fn events_are_read_into_memory_only_while_somebody_listens() {
+        let ops = Ops::new(Target::Memory, Options::default());
+        let hub = Hub::new(&ops).unwrap();
+        let create = find("issue_create").unwrap();
+        let mut written = || {
+            let envelope = Envelope {
+                actor: Actor::new(Role::Operator, AgentPath::parse("primary").unwrap()),
+                proof: Proof::Engine,
+                project: "p".to_owned(),
+                context: Context::default(),
+                idempotency_key: None,
+                agents: Arc::default(),
+                now: Time::parse("2026-11-15T08:00:00Z").unwrap(),
+            };
+            let input = json!({ "title": "Log in fails", "forceNew": true });
+            ops.answer(create, &envelope, input).unwrap();
+            hub.read_on(&ops).unwrap();
+            ops.log_end().unwrap()
+        };
+        let first = written();
+        assert!(matches!(hub.next(0, 0), Next::Behind));
+        assert!(matches!(hub.next(first, 0), Next::Nothing));
+        let listener = hub.pulse().subscribe();
+        let second = written();
+        let Next::Batch(batch) = hub.next(first, 0) else { panic!("no batch") };
+        assert_eq!(batch.last(), second);
+        drop(listener);
+        let third = written();
+        assert!(matches!(hub.next(second, 0), Next::Behind));
+        assert!(matches!(hub.next(third, 0), Next::Nothing));
     }
 
     #[test]

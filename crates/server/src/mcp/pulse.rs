@@ -17,7 +17,7 @@ const ROUND: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Pulse {
-    Hub(watch::Receiver<u64>),
+    Hub(watch::Sender<u64>),
     Own(Arc<Own>),
 }
 
@@ -44,12 +44,14 @@ impl Pulse {
 
     /// Subscribes to the pulse from now on.
     pub(crate) fn beats(&self) -> Beats {
-        let mut receiver = match self {
-            Self::Hub(receiver) => receiver.clone(),
-            Self::Own(own) => own.beats.get_or_init(|| own.start()).clone(),
-        };
-        receiver.mark_unchanged();
-        Beats(receiver)
+        match self {
+            Self::Hub(hub) => Beats(hub.subscribe()),
+            Self::Own(own) => {
+                let mut receiver = own.beats.get_or_init(|| own.start()).clone();
+                receiver.mark_unchanged();
+                Beats(receiver)
+            }
+        }
     }
 }
 

@@ -219,7 +219,7 @@ fn without_hooks(visit: &Visit, rows: &[UngovernedRow]) -> Markup {
 fn table(visit: &Visit, id: &str, name: &str, rows: &[(&str, &Known<'_>)]) -> Markup {
     html! {
         @if !rows.is_empty() {
-            section aria-labelledby=(format!("{id}-title")) {
+            section aria-labelledby={(id) "-title"} {
                 (parts::section_head(&format!("{id}-title"), name, &html! { span.beside { (rows.len()) } }, &html! {}))
                 table.card.agents {
                     thead { tr {
@@ -242,7 +242,7 @@ fn row(visit: &Visit, agent: &str, one: &Known<'_>) -> Markup {
     let cost: f64 = one.runs.iter().filter_map(|run| run.usage.cost_usd).sum();
     let has_cost = one.runs.iter().any(|run| run.usage.cost_usd.is_some());
     html! {
-        tr id=(format!("agent-{agent}")) data-item="" {
+        tr id={"agent-" (agent)} data-item="" {
             th scope="row" {
                 span.agent-name { (state.mark) " " b { (agent) } " " (state.shown()) }
                 @if let Some(kind) = one.agent.and_then(|agent| agent.kind.as_deref()) { span.hint { (kind) } }
@@ -308,7 +308,7 @@ fn resting(visit: &Visit, rows: &[(&str, &Known<'_>)]) -> Markup {
                 ul.criteria.card {
                     @for (agent, one) in rows.iter().take(SHOWN) {
                         @let state = one.state(visit.now());
-                        li.row id=(format!("agent-{agent}")) {
+                        li.row id={"agent-" (agent)} {
                             (state.mark)
                             div {
                                 p.content { (agent) }
@@ -344,7 +344,7 @@ fn delegated(visit: &Visit, all: &[DelegationView]) -> Markup {
                 ))
                 ul.criteria.card {
                     @for one in all.iter().take(SHOWN) {
-                        li.row id=(format!("delegation-{}", one.id)) {
+                        li.row id={"delegation-" (one.id)} {
                             @if one.state == DelegationState::Running { (marks::in_progress()) } @else {
                                 (marks::pending(Shape::Round))
                             }

@@ -134,7 +134,7 @@ impl Chart<'_> {
                             circle.lone cx=(place(x(alone.at))) cy=(place(y(alone.value))) r="1.5" {}
                         }
                     }
-                    circle class=(format!("dot {dot}")) cx=(place(x(last.at))) cy=(place(y(last.value))) r="3.5" {}
+                    circle class={"dot " (dot)} cx=(place(x(last.at))) cy=(place(y(last.value))) r="3.5" {}
                 }
                 p.chart-dates aria-hidden="true" {
                     span { (words::date(Time::from_micros(first.at), now)) }

@@ -110,7 +110,7 @@ fn said(
     let class = if is_mine { "message mine" } else { "message" };
     let is_over = around.run(message).map_or(!around.is_live, |run| run.ended_at.is_some());
     html! {
-        article class=(class) id=(format!("message-{}", message.id)) {
+        article class=(class) id={"message-" (message.id)} {
             @if !follows {
                 header.message-head {
                     b { (visit.name(&message.author)) }
@@ -177,7 +177,7 @@ fn lone_result(visit: &Visit, message: &MessageView) -> Markup {
     let name = message.result_of.as_ref().map_or("result", |of| of.name.as_str());
     let failed = message.result_of.as_ref().is_some_and(|of| of.is_error);
     html! {
-        div.calls id=(format!("message-{}", message.id)) {
+        div.calls id={"message-" (message.id)} {
             details.call open[failed] {
                 summary {
                     (Icon::Right.draw())
@@ -325,7 +325,7 @@ fn continuations<'a>(
 fn continued(message: &MessageView, count: Option<(u32, u32)>) -> Markup {
     let text = without_label(&message.text);
     html! {
-        details.continued id=(format!("message-{}", message.id)) {
+        details.continued id={"message-" (message.id)} {
             summary {
                 (Icon::Again.draw())
                 span {
@@ -347,7 +347,7 @@ fn continued(message: &MessageView, count: Option<(u32, u32)>) -> Markup {
 
 fn summary(message: &MessageView) -> Markup {
     html! {
-        details.continued id=(format!("message-{}", message.id)) {
+        details.continued id={"message-" (message.id)} {
             summary {
                 (Icon::Note.draw())
                 span { b { "Summary" } " of everything before, for the model" }

@@ -219,7 +219,7 @@ pub(crate) fn field(visit: &Visit, key: &str, field: &Field<'_>) -> Markup {
 
 /// The button that submits the form.
 pub(crate) fn submit(label: &str, class: &str) -> Markup {
-    html! { button type="submit" class=(format!("button {class}")) { (label) } }
+    html! { button type="submit" class={"button " (class)} { (label) } }
 }
 
 /// A button that unfolds a part of the page in place, even without a script.
@@ -233,7 +233,7 @@ pub(crate) fn opener(
     html! {
         form.form-row method="get" action=(format!("{}#{key}", visit.path())) {
             (visit.filters(&[]))
-            button type="submit" name="open" value=(key) class=(format!("button {class}")) {
+            button type="submit" name="open" value=(key) class={"button " (class)} {
                 @if let Some(icon) = icon { (icon.draw()) }
                 (label)
             }
@@ -246,7 +246,7 @@ pub(crate) fn save_or_cancel(key: &str, label: &str) -> Markup {
     html! {
         div.form-row {
             (submit(label, "primary"))
-            button type="submit" class="button quiet" form=(format!("{key}-cancel")) { "Cancel" }
+            button type="submit" class="button quiet" form={(key) "-cancel"} { "Cancel" }
         }
     }
 }
@@ -255,7 +255,7 @@ pub(crate) fn save_or_cancel(key: &str, label: &str) -> Markup {
 pub(crate) fn cancelling(visit: &Visit, key: &str, anchor: &str) -> Markup {
     let to = format!("{}#{anchor}", visit.path());
     html! {
-        form id=(format!("{key}-cancel")) method="get" action=(to) hidden { (visit.filters(&[])) }
+        form id={(key) "-cancel"} method="get" action=(to) hidden { (visit.filters(&[])) }
     }
 }
 

@@ -186,7 +186,7 @@ fn running(visit: &Visit, now: &Now) -> Markup {
             }))
             @if rows.is_empty() { p.hint { "No agent is working." } }
             @for (project, run) in rows {
-                article.rail-row id=(format!("run-{}", run.id)) {
+                article.rail-row id={"run-" (run.id)} {
                     p.rail-head {
                         @if run.waits_for.is_some() { (marks::held()) } @else { (marks::in_progress()) }
                         b { (words::worker(&run.agent, run.host.as_deref().and_then(Host::parse))) }
@@ -238,7 +238,7 @@ fn attention(visit: &Visit, now: &Now) -> Markup {
                 @for (project, row) in &now.ungoverned { (ungoverned(visit, project, row)) }
                 @for (project, row) in &now.off_target { (off_target(visit, project, row)) }
                 @for (project, row) in &now.failed {
-                    article.rail-row id=(format!("failed-{}", row.id)) {
+                    article.rail-row id={"failed-" (row.id)} {
                         p.rail-head {
                             (marks::failed()) span.red { "Failed" }
                             span.when { (words::ago(row.at, visit.now())) }
@@ -268,7 +268,7 @@ fn held(visit: &Visit, project: &str, row: &HeldRow) -> Markup {
     };
     let word = words::sentence(state.word.trim_start_matches("held: "));
     html! {
-        article.rail-row id=(format!("held-{}", row.todo_id)) {
+        article.rail-row id={"held-" (row.todo_id)} {
             p.rail-head {
                 (state.mark)
                 span class=(state.colour) {
@@ -285,7 +285,7 @@ fn held(visit: &Visit, project: &str, row: &HeldRow) -> Markup {
 pub(crate) fn ungoverned(visit: &Visit, project: &str, row: &UngovernedRow) -> Markup {
     let to = format!("/sessions/{}", words::encoded(&row.session_id));
     html! {
-        article.rail-row id=(format!("ungoverned-{}", row.session_id)) {
+        article.rail-row id={"ungoverned-" (row.session_id)} {
             p.rail-head {
                 (marks::warning()) span.amber { "Not governed" }
                 span.when { (words::since(row.created_at, visit.now())) }
@@ -328,7 +328,7 @@ fn missions(now: &Now) -> Markup {
             (parts::rail_head("missions-title", "Missions", &html! {}))
             @if now.missions.is_empty() { p.hint { "No missions." } }
             @for (project, row) in &now.missions {
-                article.rail-row id=(format!("mission-{}", row.slug)) {
+                article.rail-row id={"mission-" (row.slug)} {
                     p.rail-title { a href=(words::address(project, &to(&row.slug))) { (row.name) } }
                     p.hint { (row.status.name()) }
                 }

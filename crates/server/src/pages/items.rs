@@ -96,7 +96,7 @@ pub(crate) fn steps(visit: &Visit, steps: &[Step]) -> Markup {
             }
             ul.steps {
                 @for step in steps.iter().skip(first).take(STEPS_MAX) {
-                    li id=(format!("step-{}", step.id)) class=(if step.is_current { "step current" } else { "step" }) {
+                    li id={"step-" (step.id)} class=(if step.is_current { "step current" } else { "step" }) {
                         (step.state.mark)
                         span class=(if step.is_dropped { "dropped" } else { "" }) {
                             a href=(visit.at(&format!("/todos/{}", words::encoded(&step.id)))) { (step.title) }

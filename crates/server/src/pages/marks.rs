@@ -17,28 +17,37 @@ pub(crate) enum Shape {
     Round,
 }
 
-fn svg(class: &str, drawing: &'static str) -> Markup {
-    html! {
-        svg class=(format!("mark {class}")) viewBox="0 0 16 16" width="16" height="16"
-            aria-hidden="true" focusable="false" { (PreEscaped(drawing)) }
-    }
+/// A drawing. Pages have hundreds of marks, so each is one constant text.
+macro_rules! svg {
+    ($class:literal, $drawing:expr $(,)?) => {
+        PreEscaped(
+            concat!(
+                r#"<svg class="mark "#,
+                $class,
+                r#"" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">"#,
+                $drawing,
+                "</svg>",
+            )
+            .to_owned(),
+        )
+    };
 }
 
 pub(crate) fn pending(shape: Shape) -> Markup {
     match shape {
-        Shape::Round => svg("control", r#"<circle class="o" cx="8" cy="8" r="6.25"/>"#),
+        Shape::Round => svg!("control", r#"<circle class="o" cx="8" cy="8" r="6.25"/>"#),
         Shape::Square => {
-            svg("control", r#"<rect class="o" x="2" y="2" width="12" height="12" rx="2.5"/>"#)
+            svg!("control", r#"<rect class="o" x="2" y="2" width="12" height="12" rx="2.5"/>"#)
         }
     }
 }
 
 pub(crate) fn proposed() -> Markup {
-    svg("control dashed", r#"<rect class="o" x="2" y="2" width="12" height="12" rx="2.5"/>"#)
+    svg!("control dashed", r#"<rect class="o" x="2" y="2" width="12" height="12" rx="2.5"/>"#)
 }
 
 pub(crate) fn in_progress() -> Markup {
-    svg(
+    svg!(
         "accent",
         r#"<circle class="o" cx="8" cy="8" r="6.25"/><path class="f" d="M8 4.25a3.75 3.75 0 0 1 0 7.5z"/>"#,
     )
@@ -46,7 +55,7 @@ pub(crate) fn in_progress() -> Markup {
 
 pub(crate) fn claimed(shape: Shape) -> Markup {
     match shape {
-        Shape::Round => svg(
+        Shape::Round => svg!(
             "violet",
             concat!(
                 r#"<circle class="f" cx="8" cy="8" r="7"/>"#,
@@ -54,7 +63,7 @@ pub(crate) fn claimed(shape: Shape) -> Markup {
                 r#"<circle class="i" cx="8" cy="11.4" r=".95"/>"#,
             ),
         ),
-        Shape::Square => svg(
+        Shape::Square => svg!(
             "violet",
             concat!(
                 r#"<rect class="f" x="1.25" y="1.25" width="13.5" height="13.5" rx="3"/>"#,
@@ -67,11 +76,11 @@ pub(crate) fn claimed(shape: Shape) -> Markup {
 
 fn done(shape: Shape) -> Markup {
     match shape {
-        Shape::Round => svg(
+        Shape::Round => svg!(
             "green",
             r#"<circle class="f" cx="8" cy="8" r="7"/><path class="s" d="m5.1 8.2 2 2 3.8-4.1"/>"#,
         ),
-        Shape::Square => svg(
+        Shape::Square => svg!(
             "green",
             concat!(
                 r#"<rect class="f" x="1.25" y="1.25" width="13.5" height="13.5" rx="3"/>"#,
@@ -90,14 +99,14 @@ pub(crate) fn accepted() -> Markup {
 }
 
 pub(crate) fn held() -> Markup {
-    svg(
+    svg!(
         "amber",
         r#"<circle class="f" cx="8" cy="8" r="7"/><path class="s" d="M6.4 5.6v4.8M9.6 5.6v4.8"/>"#,
     )
 }
 
 pub(crate) fn failed() -> Markup {
-    svg(
+    svg!(
         "red",
         concat!(
             r#"<circle class="f" cx="8" cy="8" r="7"/><path class="s" d="M8 4.6v3.9"/>"#,
@@ -107,18 +116,21 @@ pub(crate) fn failed() -> Markup {
 }
 
 pub(crate) fn deferred() -> Markup {
-    svg(
+    svg!(
         "control",
         r#"<circle class="o" cx="8" cy="8" r="6.25"/><path class="o" d="M8 4.75V8l2 1.5"/>"#,
     )
 }
 
 pub(crate) fn cancelled() -> Markup {
-    svg("control", r#"<circle class="o" cx="8" cy="8" r="6.25"/><path class="o" d="M5.25 8h5.5"/>"#)
+    svg!(
+        "control",
+        r#"<circle class="o" cx="8" cy="8" r="6.25"/><path class="o" d="M5.25 8h5.5"/>"#
+    )
 }
 
 pub(crate) fn triaged() -> Markup {
-    svg(
+    svg!(
         "control",
         r#"<circle class="o" cx="8" cy="8" r="6.25"/><circle class="f" cx="8" cy="8" r="2"/>"#,
     )
@@ -129,7 +141,7 @@ pub(crate) fn on_target() -> Markup {
 }
 
 pub(crate) fn warning() -> Markup {
-    svg(
+    svg!(
         "amber",
         concat!(
             r#"<path class="f" d="M7.1 1.9a1.05 1.05 0 0 1 1.8 0l5.9 10.5a1.05 1.05 0 0 1-.9 1.6H2.1a1.05 1.05 "#,
@@ -139,7 +151,7 @@ pub(crate) fn warning() -> Markup {
 }
 
 pub(crate) fn off_target() -> Markup {
-    svg(
+    svg!(
         "red",
         concat!(
             r#"<path class="f" d="M7.2 1.1a1.15 1.15 0 0 1 1.6 0l6.1 6.1a1.15 1.15 0 0 1 0 1.6l-6.1 6.1a1.15 "#,
@@ -173,7 +185,7 @@ impl State {
 
     /// The word in its colour.
     pub(crate) fn shown(&self) -> Markup {
-        html! { span class=(format!("word {}", self.colour)) { (self.word) } }
+        html! { span class={"word " (self.colour)} { (self.word) } }
     }
 }
 

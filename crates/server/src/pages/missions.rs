@@ -48,7 +48,7 @@ pub(crate) fn standing(status: Standing) -> marks::State {
 fn card(visit: &Visit, row: &Row) -> Markup {
     let state = standing(row.status);
     html! {
-        article.card.padded.mission-card id=(format!("mission-{}", row.slug)) data-item="" {
+        article.card.padded.mission-card id={"mission-" (row.slug)} data-item="" {
             h2 { a href=(visit.at(&format!("/missions/{}", words::encoded(&row.slug)))) { (row.name) } }
             p.sub {
                 (state.mark) " " (state.shown())

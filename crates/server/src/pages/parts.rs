@@ -66,9 +66,9 @@ pub(crate) fn segments(items: &[Segment]) -> Markup {
         svg.progress viewBox=(format!("0 0 {width} 8")) width=(width) height="8" aria-hidden="true" {
             @for (n, item) in items.iter().enumerate() {
                 @let x = n * 13;
-                rect class=(item.class()) x=(format!("{x}.5")) y=".5" width="10" height="7" rx="2" {}
+                rect class=(item.class()) x={(x) ".5"} y=".5" width="10" height="7" rx="2" {}
                 @if *item == Segment::Half {
-                    rect.part x=(format!("{x}.5")) y=".5" width="5.5" height="7" rx="2" {}
+                    rect.part x={(x) ".5"} y=".5" width="5.5" height="7" rx="2" {}
                 }
                 @if *item == Segment::Claimed {
                     path.hatch d=(format!("M{} 6.5l3.5-5M{} 6.5l3.5-5", x + 2, x + 6)) {}
@@ -82,7 +82,7 @@ pub(crate) fn segments(items: &[Segment]) -> Markup {
 pub(crate) fn bar(done: usize, claimed: usize, of: usize, colour: &str) -> Markup {
     let part = |n: usize| (n * 1_000).checked_div(of).unwrap_or_default().min(1_000);
     html! {
-        svg class=(format!("bar-of {colour}")) viewBox="0 0 1000 8" preserveAspectRatio="none"
+        svg class={"bar-of " (colour)} viewBox="0 0 1000 8" preserveAspectRatio="none"
             aria-hidden="true" {
             rect.track x="0" y="0" width="1000" height="8" {}
             rect.claimed x=(part(done)) y="0" width=(part(claimed)) height="8" {}

@@ -138,7 +138,7 @@ fn waits(tree: &Tree<'_>, task: &TaskView, is_linked: bool) -> Markup {
                     @let one = tree.awaited.get(name);
                     @let title = one.map_or("", |one| one.content.as_str());
                     @match one.filter(|_| is_linked) {
-                        Some(one) => a href=(format!("#task-{}", one.id)) { (name) " " (title) },
+                        Some(one) => a href={"#task-" (one.id)} { (name) " " (title) },
                         None => { (name) " " (title) },
                     }
                 }
@@ -260,7 +260,7 @@ fn node(tree: &Tree<'_>, task: &TaskView, depth: usize) -> Markup {
         _ => marks::pending(Shape::Round),
     };
     html! {
-        details.branch id=(format!("task-{}", task.id)) open[is_above || (tally.is_begun() && !tally.is_finished())] {
+        details.branch id={"task-" (task.id)} open[is_above || (tally.is_begun() && !tally.is_finished())] {
             summary {
                 (parts::chevron()) (mark)
                 span.task-title {
@@ -302,10 +302,10 @@ fn leaf(tree: &Tree<'_>, task: &TaskView) -> Markup {
     };
     let deferred = task.defer_until.filter(|until| *until > visit.now());
     html! {
-        div class=(class) id=(format!("task-{}", task.id)) data-item="" aria-current=[is_current.then_some("step")] {
+        div class=(class) id={"task-" (task.id)} data-item="" aria-current=[is_current.then_some("step")] {
             (state.mark)
             div.task-title {
-                a href=(visit.at(&format!("/todos/{}", words::encoded(&task.id)))) { (task.content) }
+                a href=(visit.at(&format!("/todos/{}", task.id))) { (task.content) }
                 @if is_current { " " span.current-tag { "Current" } }
                 p.below {
                     (waits(tree, task, true))
@@ -369,7 +369,7 @@ fn rail(visit: &Visit, tree: &Tree<'_>, tasks: &[TaskView], tally: Tally) -> Mar
                 }
                 @match tree.path.last() {
                     Some(current) => {
-                        p.rail-title { a href=(format!("#task-{}", current.id)) { (current.content) } }
+                        p.rail-title { a href={"#task-" (current.id)} { (current.content) } }
                         p.hint {
                             @let lease = tree.leases.get(current.id.as_str());
                             @match (&current.agent, lease.and_then(|lease| lease.started_at)) {
@@ -388,7 +388,7 @@ fn rail(visit: &Visit, tree: &Tree<'_>, tasks: &[TaskView], tally: Tally) -> Mar
                 (parts::rail_head("agents-title", "Agents", &html! { @if busy > 0 { span.beside { (busy) " busy" } } }))
                 @if by_agent.is_empty() { p.hint { "No task is assigned." } }
                 @for (agent, (all, done, is_busy, is_held)) in by_agent.iter().take(agents::SHOWN) {
-                    article.rail-row id=(format!("agent-{agent}")) {
+                    article.rail-row id={"agent-" (agent)} {
                         p.rail-head {
                             @if *is_busy { (marks::in_progress()) } @else if *is_held { (marks::held()) } @else {
                                 (marks::pending(Shape::Round))

@@ -55,7 +55,7 @@ fn row(visit: &Visit, plan: &PlanRow) -> Markup {
     let total = plan.open + plan.completed;
     let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
     html! {
-        li.row id=(format!("plan-{}", plan.id)) data-item="" {
+        li.row id={"plan-" (plan.id)} data-item="" {
             @if plan.open == 0 && total > 0 { (marks::completed()) }
             @else if plan.completed > 0 { (marks::in_progress()) }
             @else { (marks::pending(marks::Shape::Round)) }

@@ -111,8 +111,8 @@ pub(crate) fn ended(form: &Form) -> Reply {
                 p { "Nothing was changed. Run " code { "punch open" } " in your terminal, and send it again." }
                 @for (name, value) in form.typed() {
                     div.field {
-                        label for=(format!("typed-{name}")) { "You typed (" (name) ")" }
-                        textarea id=(format!("typed-{name}")) rows="4" readonly { "\n" (value) }
+                        label for={"typed-" (name)} { "You typed (" (name) ")" }
+                        textarea id={"typed-" (name)} rows="4" readonly { "\n" (value) }
                     }
                 }
             },

@@ -42,6 +42,8 @@ impl Asked {
 pub(crate) struct Visit {
     state: Shared,
     envelope: Envelope,
+    /// The address of the page's project. Most links of a page begin with it.
+    base: String,
     asked: Asked,
     /// The token that protects the page's forms.
     pub(crate) csrf: String,
@@ -88,7 +90,8 @@ impl Visit {
         }
         let focus = asked.notice.as_ref().map(|notice| notice.at.clone());
         let notice = RefCell::new(asked.notice.take());
-        Ok(Self { state, envelope, asked, csrf, overview, seq, notice, focus, refused: None })
+        let base = words::address(&envelope.project, "");
+        Ok(Self { state, envelope, base, asked, csrf, overview, seq, notice, focus, refused: None })
     }
 
     /// The same page again, with the typed text and the reason of the refusal.
@@ -117,7 +120,7 @@ impl Visit {
 
     /// The address of a page below the page's project.
     pub(crate) fn at(&self, below: &str) -> String {
-        words::address(self.project(), below)
+        [&self.base, below].concat()
     }
 
     pub(crate) fn part(&self, name: &str) -> &str {

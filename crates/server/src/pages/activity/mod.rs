@@ -155,10 +155,10 @@ fn filters(visit: &Visit, wanted: &Wanted<'_>) -> Markup {
 fn entry(visit: &Visit, alike: &[Sentence]) -> Markup {
     let Some(first) = alike.first() else { return html! {} };
     if alike.len() < FOLDED {
-        return html! { @for one in alike { li id=(format!("event-{}", one.seq)) { (line(visit, one)) } } };
+        return html! { @for one in alike { li id={"event-" (one.seq)} { (line(visit, one)) } } };
     }
     html! {
-        li id=(format!("event-{}", first.seq)) {
+        li id={"event-" (first.seq)} {
             (first.icon.draw())
             details.alike {
                 summary {

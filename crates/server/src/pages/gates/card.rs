@@ -26,7 +26,7 @@ pub(super) fn open(visit: &Visit, item: &Item, is_first: bool) -> Markup {
 pub(super) fn folded(visit: &Visit, item: &Item) -> Markup {
     let (kind, icon) = item.kind();
     html! {
-        details.gate.folded id=(format!("fold-{}", item.id())) data-key=(item.id()) {
+        details.gate.folded id={"fold-" (item.id())} data-key=(item.id()) {
             summary {
                 span.kind { (icon.draw()) (kind) }
                 span.brief {
@@ -250,7 +250,7 @@ fn question(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Mark
             (forms::refusal(visit, &key))
         }))
         (bar(visit, item, &html! {
-            button type="submit" form=(key) class=(format!("button {}", primary(is_first))) { "Answer" }
+            button type="submit" form=(key) class={"button " (primary(is_first))} { "Answer" }
         }, ("Refuse", &html! {}), &html! { "The run continues when you answer." }))
     }
 }

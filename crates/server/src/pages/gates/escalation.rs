@@ -65,7 +65,7 @@ pub(super) fn body(
             }))
         }
         (bar(visit, item, &html! {
-            button type="submit" form=(key) class=(format!("button {}", primary(is_first))) { "Answer" }
+            button type="submit" form=(key) class={"button " (primary(is_first))} { "Answer" }
         }, ("Refuse", &html! {}), &html! { "Refusing leaves the todo as it is." }))
     }
 }
@@ -138,7 +138,7 @@ fn attempt(visit: &Visit, one: &DelegationView) -> Markup {
                     span { (words::ago(at, visit.now())) }
                 }
             }
-            span class=(format!("word {colour}")) { (word) }
+            span class={"word " (colour)} { (word) }
         }
     }
 }

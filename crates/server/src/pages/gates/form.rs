@@ -27,7 +27,7 @@ pub(super) fn body(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) 
             }))
         }
         (bar(visit, item, &html! {
-            button type="submit" form=(key) class=(format!("button {}", primary(is_first))) { "Answer" }
+            button type="submit" form=(key) class={"button " (primary(is_first))} { "Answer" }
         }, ("Refuse", &html! {}), &html! { "The run continues when you answer." }))
     }
 }
@@ -98,7 +98,7 @@ fn faults(visit: &Visit, key: &str, schema: &Value) -> Markup {
     }
     let count = i64::try_from(named.len()).unwrap_or(0);
     html! {
-        div.notice.red id=(format!("{key}-faults")) role="alert" {
+        div.notice.red id={(key) "-faults"} role="alert" {
             (marks::off_target())
             div {
                 p { (words::count(count, "answer does", "answers do")) " not fit:" }

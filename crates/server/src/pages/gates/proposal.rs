@@ -94,7 +94,7 @@ pub(super) fn body(
                 input type="hidden" name="criteria_before" value=(criteria);
                 input type="hidden" name="steps_before" value=(steps);
                 (forms::refusal(visit, &key))
-                details.change-lines id=(format!("lines-{}", item.id())) open[visit.refused_at(&key).is_some()] {
+                details.change-lines id={"lines-" (item.id())} open[visit.refused_at(&key).is_some()] {
                     summary { "Change the lines" (parts::chevron()) }
                     p.hint { "One item a line; a line that begins with # names a phase." }
                     @if !criteria.is_empty() {
@@ -113,7 +113,7 @@ pub(super) fn body(
             }))
         }
         (bar(visit, item, &html! {
-            button type="submit" form=(key) class=(format!("button {}", primary(is_first))) { "Accept" }
+            button type="submit" form=(key) class={"button " (primary(is_first))} { "Accept" }
         }, ("Refuse", &html! {}), &html! {
             "Accepting adds the items"
             @if let Some(number) = proposal.number { " to #" (number) }

@@ -196,7 +196,7 @@ fn mark(
         return state.mark.clone();
     }
     let button = html! {
-        button.tick type="submit" name="do" value=(format!("done {}", item.id)) title="Complete it" {
+        button.tick type="submit" name="do" value={"done " (item.id)} title="Complete it" {
             (state.mark) span.hidden { "Complete “" (item.content) "”" }
         }
     };

@@ -74,7 +74,7 @@ fn line(visit: &Visit, entry: &Entry<'_>) -> Markup {
     let when = |at: Time| html! { span.when { (words::ago(at, visit.now())) } };
     match entry {
         Entry::Update(update) => html! {
-            li id=(format!("update-{}", update.id)) {
+            li id={"update-" (update.id)} {
                 @if update.kind == UpdateKind::Comment {
                     (Icon::Comment.draw())
                     div.entry-text {
@@ -90,7 +90,7 @@ fn line(visit: &Visit, entry: &Entry<'_>) -> Markup {
         },
         Entry::SignOff(sign_off) => html! {
             @let by = sign_off.by.as_deref().map_or_else(|| "Somebody".to_owned(), |by| visit.name(by));
-            li id=(format!("gate-{}", sign_off.gate_id)) {
+            li id={"gate-" (sign_off.gate_id)} {
                 (marks::completed())
                 div.entry-text {
                     p {

@@ -38,7 +38,7 @@ fn sessions(visit: &Visit, all: &[SessionView]) -> Markup {
             }))
             @if all.is_empty() { p.hint { "No agent has worked on it." } }
             @for one in all.iter().rev().take(SESSIONS) {
-                article.rail-row id=(format!("session-{}", one.id)) {
+                article.rail-row id={"session-" (one.id)} {
                     p.rail-head {
                         @match one.state {
                             SessionState::Ended => (marks::completed()),

@@ -42,11 +42,11 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
                 @let total = if filter.is_narrow() { page.issues.len() } else {
                     usize::try_from(issues_in(visit, *status)).unwrap_or(0)
                 };
-                section.column aria-labelledby=(format!("column-{}", status.name())) {
-                    h2 id=(format!("column-{}", status.name())) {
+                section.column aria-labelledby={"column-" (status.name())} {
+                    h2 id={"column-" (status.name())} {
                         (state.mark) (state.word) " " span.number { (total) }
                     }
-                    ul.cards data-rows="" id=(format!("cards-{}", status.name())) {
+                    ul.cards data-rows="" id={"cards-" (status.name())} {
                         @for issue in &page.issues { (card(visit, issue, waits)) }
                     }
                     @if page.issues.is_empty() { p.hint { "None" } }
@@ -70,7 +70,7 @@ fn card(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
     let held = issue.progress.map_or(0, |progress| progress.held);
     let waiting = waits.contains_key(&issue.number);
     html! {
-        li.card.board-card id=(format!("issue-{}", issue.number)) {
+        li.card.board-card id={"issue-" (issue.number)} {
             div.card-head {
                 span.issue-number { "#" (issue.number) }
                 @for label in issue.labels.iter().take(2) { span { (label) } }
@@ -94,7 +94,7 @@ fn mover(visit: &Visit, issue: &IssueView) -> Markup {
     let ways = ways(Role::Operator, issue.status);
     let key = format!("move-{}", issue.number);
     html! {
-        details.menu.mover id=(format!("menu-{}", issue.number)) {
+        details.menu.mover id={"menu-" (issue.number)} {
             summary.dots { (Icon::Dots.draw()) span.hidden { "Move #" (issue.number) } }
             div.menu-list {
                 @for to in ways {

@@ -104,8 +104,8 @@ fn text_filter(visit: &Visit, name: &str, label: &str) -> Markup {
             form.menu-list.form method="get" action=(visit.path()) {
                 (visit.filters(&[name]))
                 div.field {
-                    label for=(format!("{id}-value")) { (label) }
-                    input id=(format!("{id}-value")) type="text" name=(name) autocomplete="off"
+                    label for={(id) "-value"} { (label) }
+                    input id={(id) "-value"} type="text" name=(name) autocomplete="off"
                         value=(value.unwrap_or_default());
                 }
                 button type="submit" class="button" { "Filter" }

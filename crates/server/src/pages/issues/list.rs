@@ -93,7 +93,7 @@ fn far(visit: &Visit, filter: &Filter, waits: &Waits, mine: &[IssueView]) -> Mar
                 Matter::Proposal(proposal) => proposal.title.as_deref(),
                 Matter::Review(_) => None,
             });
-            li.issue-row id=(format!("issue-{number}")) {
+            li.issue-row id={"issue-" (number)} {
                 (marks::in_progress())
                 a.issue-link data-item="" href=(visit.at(&format!("/issues/{number}"))) {
                     span.issue-number { "#" (number) } " " span.issue-title { (title.unwrap_or("An issue")) }
@@ -106,9 +106,9 @@ fn far(visit: &Visit, filter: &Filter, waits: &Waits, mine: &[IssueView]) -> Mar
 
 fn group(id: &str, name: &str, count: usize, rows: &Markup) -> Markup {
     html! {
-        section.group id=(format!("group-{id}")) aria-labelledby=(format!("group-{id}-name")) {
-            h2 id=(format!("group-{id}-name")) { (name) " " span.number { (count) } }
-            ul.card.rows data-rows="" id=(format!("rows-{id}")) { (rows) }
+        section.group id={"group-" (id)} aria-labelledby={"group-" (id) "-name"} {
+            h2 id={"group-" (id) "-name"} { (name) " " span.number { (count) } }
+            ul.card.rows data-rows="" id={"rows-" (id)} { (rows) }
         }
     }
 }
@@ -118,7 +118,7 @@ fn row(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
     let deferred = issue.defer_until.filter(|until| *until > visit.now());
     let held = issue.progress.map_or(0, |progress| progress.held);
     html! {
-        li.issue-row id=(format!("issue-{}", issue.number)) {
+        li.issue-row id={"issue-" (issue.number)} {
             @if deferred.is_some() { (marks::deferred()) } @else { (state.mark) }
             a.issue-link data-item="" href=(visit.at(&format!("/issues/{}", issue.number))) title=(issue.title) {
                 span.hidden { (state.word) " " }

@@ -109,7 +109,7 @@ pub(super) fn draw(visit: &Visit, mission: &str, measured: &Measured) -> Markup 
         unit: &unit,
     };
     html! {
-        article.card.metric id=(format!("metric-{}", metric.slug)) {
+        article.card.metric id={"metric-" (metric.slug)} {
             header.metric-head {
                 h3 { (metric.name) }
                 span.verdict { (state.mark) " " (state.shown()) }

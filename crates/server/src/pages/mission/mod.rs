@@ -135,7 +135,7 @@ fn gauges(visit: &Visit, shown: &Output) -> Markup {
             }
         }
         @for escalation in &shown.escalations {
-            p.hint id=(format!("escalation-{}", escalation.gate_id)) {
+            p.hint id={"escalation-" (escalation.gate_id)} {
                 "A question about an overdue todo waits for you: "
                 a href=(format!("{}#gate-{}", visit.at("/inbox"), escalation.gate_id)) { (escalation.text) }
             }

@@ -39,9 +39,9 @@ pub(super) fn draw(
     let shown_active = if is_whole { active.len() } else { ACTIVE.min(active.len()) };
     let state = missions::standing(pillar.status);
     html! {
-        section.pillar id=(key) aria-labelledby=(format!("{key}-title")) {
+        section.pillar id=(key) aria-labelledby={(key) "-title"} {
             header.section-head {
-                h2.pillar-title id=(format!("{key}-title")) tabindex="-1" { (pillar.name) }
+                h2.pillar-title id={(key) "-title"} tabindex="-1" { (pillar.name) }
                 span.beside {
                     (words::grouped(pillar.counts.active)) " active, "
                     (words::grouped(pillar.counts.backlog)) " in backlog"
@@ -69,7 +69,7 @@ pub(super) fn draw(
                 ))
             }
             @if !backlog.is_empty() {
-                details.backlog id=(format!("{key}-backlog")) {
+                details.backlog id={(key) "-backlog"} {
                     summary {
                         (parts::chevron()) "Show "
                         (words::grouped(i64::try_from(backlog.len()).unwrap_or(0))) " in backlog"
@@ -92,7 +92,7 @@ fn row(visit: &Visit, todo: &MissionTodoView) -> Markup {
     };
     let state = items::state(facts, now);
     html! {
-        li.row id=(format!("todo-{}", todo.id)) data-item="" {
+        li.row id={"todo-" (todo.id)} data-item="" {
             (state.mark)
             div {
                 p.content { a href=(visit.at(&format!("/todos/{}", words::encoded(&todo.id)))) { (todo.title) } }

@@ -30,10 +30,10 @@ fn pillars(visit: &Visit, shown: &Output) -> Markup {
             @for pillar in &shown.pillars {
                 @let state = verdict(worst(pillar));
                 @let met = pillar.metrics.iter().filter(|metric| metric.status == MetricStatus::OnTarget).count();
-                article.rail-row id=(format!("rail-{}", pillar.slug)) {
+                article.rail-row id={"rail-" (pillar.slug)} {
                     div.rail-head {
                         (state.mark) span.hidden { (state.word) ": " }
-                        span.rail-title { a href=(format!("#pillar-{}", pillar.slug)) { (pillar.name) } }
+                        span.rail-title { a href={"#pillar-" (pillar.slug)} { (pillar.name) } }
                         span.when { (toggle(visit, shown, &pillar.slug, pillar.status)) }
                     }
                     p.hint {

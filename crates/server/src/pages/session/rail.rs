@@ -80,7 +80,7 @@ pub(super) fn runs(visit: &Visit, runs: &[RunView]) -> Markup {
             details.rail-part id="runs" {
                 (parts::rail_head("runs-title", "Runs", &html! { span.beside { (runs.len()) } }))
                 @for run in runs {
-                    article.rail-row id=(format!("run-{}", run.id)) {
+                    article.rail-row id={"run-" (run.id)} {
                         p.rail-head {
                             @match run.state {
                                 RunState::Running => (marks::in_progress()),
