@@ -348,7 +348,7 @@ mod tests {
         let ops = Ops::new(Target::Memory, Options::default());
         let hub = Hub::new(&ops).unwrap();
         let create = find("issue_create").unwrap();
-        let mut written = || {
+        let written = || {
             let envelope = Envelope {
                 actor: Actor::new(Role::Operator, AgentPath::parse("primary").unwrap()),
                 proof: Proof::Engine,

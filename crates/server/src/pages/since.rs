@@ -12,6 +12,7 @@ use punchlist_core::{Event, Time};
 use punchlist_ops::Error;
 use punchlist_ops::input::{Limit, Maybe};
 use punchlist_ops::operations::event_list::{self, EventList, EventRow};
+use punchlist_ops::operations::run_show::{self, RunShow};
 
 use super::visit::Visit;
 use super::{parts, words};
@@ -85,12 +86,35 @@ impl Deed {
     }
 }
 
+/// One deed. Runs that ended have a cost, if their model has a price.
+#[derive(Debug)]
+struct Happened {
+    at: Time,
+    deed: Deed,
+    cost_usd: Option<f64>,
+}
+
+impl Happened {
+    fn of(visit: &Visit, project: &str, row: &EventRow) -> Option<Self> {
+        let deed = Deed::of(row)?;
+        let cost_usd = match row.event() {
+            Some(Event::RunStopped(event)) => {
+                let input = run_show::Input { run: event.run_id.into() };
+                let shown = visit.run_in::<RunShow>(project, input).ok();
+                shown.and_then(|shown| shown.run.usage.cost_usd)
+            }
+            _ => None,
+        };
+        Some(Self { at: row.at, deed, cost_usd })
+    }
+}
+
 /// The last day of a project.
 #[derive(Debug, Default)]
 struct Day {
     /// The number of the last event that was read.
     last: i64,
-    deeds: VecDeque<(Time, Deed)>,
+    deeds: VecDeque<Happened>,
     /// The time from which on everything was read, if that is not a whole day.
     from: Option<Time>,
 }
@@ -107,9 +131,8 @@ impl Day {
             before = page.first().map(|row| row.seq);
             let is_over = page.iter().all(|row| row.at < since);
             day.from = page.first().map(|row| row.at);
-            for row in page.iter().rev() {
-                day.deeds.extend(Deed::of(row).map(|deed| (row.at, deed)));
-            }
+            let recent = page.iter().rev().filter(|row| row.at >= since);
+            day.deeds.extend(recent.filter_map(|row| Happened::of(visit, project, row)));
             if is_last || is_over {
                 day.from = None;
                 break;
@@ -124,9 +147,7 @@ impl Day {
             let page = read(visit, project, Some(self.last), None)?;
             let Some(last) = page.last() else { return Ok(()) };
             self.last = last.seq;
-            for row in &page {
-                self.deeds.extend(Deed::of(row).map(|deed| (row.at, deed)));
-            }
+            self.deeds.extend(page.iter().filter_map(|row| Happened::of(visit, project, row)));
         }
         Ok(())
     }
@@ -157,6 +178,7 @@ pub(crate) struct Days(Mutex<HashMap<String, Day>>);
 #[derive(Debug, Default)]
 struct Counts {
     counts: [i64; Deed::ALL.len()],
+    cost_usd: Option<f64>,
     from: Option<Time>,
 }
 
@@ -172,10 +194,13 @@ impl Days {
             Some(day) => day,
             None => Day::begin(visit, project, since)?,
         };
-        day.deeds.retain(|(at, _)| *at >= since);
-        for (_, deed) in &day.deeds {
-            if let Some(n) = Deed::ALL.iter().position(|one| one == deed) {
+        day.deeds.retain(|one| one.at >= since);
+        for happened in &day.deeds {
+            if let Some(n) = Deed::ALL.iter().position(|one| *one == happened.deed) {
                 counts.counts[n] += 1;
+            }
+            if let Some(cost) = happened.cost_usd {
+                *counts.cost_usd.get_or_insert_default() += cost;
             }
         }
         day.from = day.from.filter(|from| *from > since);
@@ -209,6 +234,7 @@ pub(crate) fn draw(visit: &Visit, projects: &[&str]) -> Result<Markup, Error> {
                     dt { @if is_one { a href=(to(kind)) { (name) } } @else { (name) } }
                     dd { (words::grouped(count)) }
                 }
+                @if let Some(cost) = counts.cost_usd { dt { "Cost of ended runs" } dd { (words::dollars(cost)) } }
             }
             @if let Some(from) = counts.from { p.hint { "Counted from " (words::clock(from)) " on." } }
         }

@@ -8,7 +8,7 @@ import { WAYS, eventually, shown, startWorld } from './world.mjs';
 /** What Home counts. */
 const rows = async (visitor) => {
   await visitor.unfoldRail();
-  await visitor.page.locator('#since').getByText(/Issues|Nothing/).first().waitFor();
+  await visitor.page.locator('#since').getByText(/Issues|Runs|Nothing/).first().waitFor();
   return visitor.page.locator('#since dl').evaluate((list) => {
     const names = [...list.querySelectorAll('dt')].map((dt) => dt.textContent);
     return Object.fromEntries([...list.querySelectorAll('dd')].map((dd, n) => [names[n], dd.textContent]));
@@ -32,6 +32,21 @@ for (const way of WAYS) {
     await visitor.page.getByRole('link', { name: 'Decisions answered' }).click();
     await visitor.page.waitForURL(/kind=decisions/);
     await visitor.sees('answered');
+    visitor.assertClean();
+  });
+
+  test(`Home says what the runs since yesterday cost, ${shown(way)}`, async (t) => {
+    const script = '[[steps]]\ntext = "Done."\nusage = { input = 2000000, output = 15000 }\nrepeat = true\n';
+    const config = '[agents.primary]\nmodel = "scripted:{folder}/primary.toml"\n'
+      + '[prices."scripted:{folder}/primary.toml"]\ninput_per_mtok = 2.0\noutput_per_mtok = 100.0\n';
+    const world = await startWorld(t, { config, files: { 'primary.toml': script }, serve: ['--jobs', '1'] });
+    const visitor = await world.visitor(way);
+    for (const [prompt, cost] of [['Say hello', '$5.50'], ['Say it again', '$11.00']]) {
+      const { run } = await world.operator('run_start', { prompt });
+      await eventually(async () => (await world.operator('run_show', { run: run.id })).run.state, 'ended', 20_000);
+      await visitor.page.reload();
+      assert.equal((await rows(visitor))['Cost of ended runs'], cost);
+    }
     visitor.assertClean();
   });
 
