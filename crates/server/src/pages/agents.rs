@@ -272,7 +272,7 @@ fn works_on(visit: &Visit, one: &Known<'_>) -> Markup {
                     }
                 }
                 @if let Some(number) = run.number { " " span.hint { "#" (number) } }
-                @if let Some(wait) = &run.waits_for { " " span.amber { "waits: " (wait.kind) } }
+                @if let Some(wait) = &run.waits_for { " " span.amber { (words::waits(&wait.kind)) } }
             }
         }
         @if one.leases.len() + one.runs.len() > 6 { p.hint { "and more" } }

@@ -137,7 +137,7 @@ pub(crate) fn of_buttons(visit: &Visit, key: &str, class: &str, buttons: &Markup
 
 fn drawn(visit: &Visit, key: &str, action: Option<&str>, class: &str, fields: &Markup) -> Markup {
     html! {
-        form id=(key) class=(class) method="post" action=(visit.here(&[])) {
+        form id=(key) class=(class) method="post" action=(visit.form_address()) {
             input type="hidden" name="csrf" value=(visit.csrf);
             input type="hidden" name="form" value=(key);
             @if let Some(action) = action { input type="hidden" name="do" value=(action); }

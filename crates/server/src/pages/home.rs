@@ -206,23 +206,12 @@ fn running(visit: &Visit, now: &Now) -> Markup {
                         @if let Some(steps) = run.progress.as_ref().filter(|steps| steps.steps > 0) {
                             " · " (steps.steps_closed) " of " (words::count(steps.steps, "step", "steps"))
                         }
-                        @if let Some(wait) = &run.waits_for { " · " (waits(wait)) }
+                        @if let Some(wait) = &run.waits_for { " · " (words::waits(wait)) }
                         @if let Some(cost) = run.cost_usd { " · " (words::dollars(cost)) }
                     }
                 }
             }
         }
-    }
-}
-
-/// What a run waits for, in words.
-fn waits(kind: &str) -> &'static str {
-    match kind {
-        "gate" => "paused until you answer",
-        "delegations" => "waits for work that it delegated",
-        "cooldown" => "waits before it continues",
-        "pause" => "paused",
-        _ => "waits",
     }
 }
 

@@ -216,11 +216,23 @@ pub(crate) fn of_item(item: &ItemView, is_criterion: bool, is_deferred: Option<&
 
 /// The state of an issue.
 pub(crate) fn of_issue(status: IssueStatus) -> State {
+    let (mark, colour) = match status {
+        IssueStatus::Open => (pending(Shape::Round), "grey"),
+        IssueStatus::Triaged => (triaged(), "grey"),
+        IssueStatus::InProgress => (in_progress(), "accent"),
+        IssueStatus::Resolved => (completed(), "green"),
+        IssueStatus::Rejected => (cancelled(), "grey"),
+    };
+    State::new(mark, issue_word(status), colour)
+}
+
+/// The status of an issue as a word.
+pub(crate) const fn issue_word(status: IssueStatus) -> &'static str {
     match status {
-        IssueStatus::Open => State::new(pending(Shape::Round), "Open", "grey"),
-        IssueStatus::Triaged => State::new(triaged(), "Triaged", "grey"),
-        IssueStatus::InProgress => State::new(in_progress(), "In progress", "accent"),
-        IssueStatus::Resolved => State::new(completed(), "Resolved", "green"),
-        IssueStatus::Rejected => State::new(cancelled(), "Rejected", "grey"),
+        IssueStatus::Open => "Open",
+        IssueStatus::Triaged => "Triaged",
+        IssueStatus::InProgress => "In progress",
+        IssueStatus::Resolved => "Resolved",
+        IssueStatus::Rejected => "Rejected",
     }
 }

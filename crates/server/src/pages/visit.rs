@@ -3,7 +3,7 @@
 //! A page reads through this type, with the types of the operations. A form writes through it, with
 //! the operation's name, so that typed text is checked as on every other surface.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::time::Instant;
 
 use maud::{Markup, html};
@@ -44,6 +44,8 @@ pub(crate) struct Visit {
     envelope: Envelope,
     /// The address of the page's project. Most links of a page begin with it.
     base: String,
+    /// The address that the page's forms are posted to. A page may have hundreds of them.
+    form_address: OnceCell<String>,
     asked: Asked,
     /// The token that protects the page's forms.
     pub(crate) csrf: String,
@@ -91,7 +93,7 @@ impl Visit {
         let focus = asked.notice.as_ref().map(|notice| notice.at.clone());
         let notice = RefCell::new(asked.notice.take());
         let base = words::address(&envelope.project, "");
-        Ok(Self { state, envelope, base, asked, csrf, overview, seq, notice, focus, refused: None })
+        Ok(Self { state, envelope, base, form_address: OnceCell::new(), asked, csrf, overview, seq, notice, focus, refused: None })
     }
 
     /// The same page again, with the typed text and the reason of the refusal.
@@ -151,6 +153,11 @@ impl Visit {
             true => self.asked.path.clone(),
             false => format!("{}?{}", self.asked.path, pairs.join("&")),
         }
+    }
+
+    /// The address that the page's forms are posted to: its own, with its filters.
+    pub(crate) fn form_address(&self) -> &str {
+        self.form_address.get_or_init(|| self.here(&[]))
     }
 
     /// The filters in the page's address, as hidden fields of a form that reloads the page.

@@ -42,6 +42,17 @@ pub(crate) fn of_run(run: &RunView) -> &str {
     worker(&run.agent, host::of_model(&run.model))
 }
 
+/// What a run waits for, in words.
+pub(crate) fn waits(kind: &str) -> &'static str {
+    match kind {
+        "gate" => "paused until you answer",
+        "delegations" => "waits for work that it delegated",
+        "cooldown" => "waits before it continues",
+        "pause" => "paused",
+        _ => "waits",
+    }
+}
+
 /// "1 decision", "5 decisions".
 pub(crate) fn count(n: i64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })

@@ -17,9 +17,9 @@ use super::{parts, words};
 use sentence::{Kind, Sentence};
 
 /// How many events are read at a time, how often at most, and how many sentences are shown.
-const EVENTS: i64 = 64;
+const EVENTS: i64 = 52;
 const READS: usize = 20;
-const SENTENCES: usize = 50;
+const SENTENCES: usize = 40;
 
 /// This many similar entries in a row are folded into one.
 const FOLDED: usize = 3;

@@ -304,7 +304,7 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
     Some(match event {
         Event::IssueCreated(e) => with.issue("filed", e.issue.number, &e.issue.title, None),
         Event::IssueTransitioned(e) => {
-            let word = marks::of_issue(e.status).word.to_lowercase();
+            let word = marks::issue_word(e.status).to_lowercase();
             with.issue("moved", e.number, &format!("to {word}"), e.reason.clone())
         }
         Event::IssueAssigned(e) => match e.assignment.as_deref() {
@@ -451,15 +451,15 @@ fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
         ),
         Event::ListArchived(e) => plan(with, "archived", &e.scope)?,
         Event::ListUnarchived(e) => plan(with, "took back", &e.scope)?,
-        Event::TokenIssued(e) => with.plain(
-            Kind::Store,
-            Icon::Permission,
-            "issued",
-            format!("a token for {}", e.role),
-            None,
-        ),
+        Event::TokenIssued(e) => {
+            let what = format!("a token for {}", e.role);
+            let said = with.plain(Kind::Store, Icon::Permission, "issued", what, None);
+            Said { many: "tokens", ..said }
+        }
         Event::TokenRevoked(_) => {
-            with.plain(Kind::Store, Icon::Permission, "revoked", "a token".to_owned(), None)
+            let what = "a token".to_owned();
+            let said = with.plain(Kind::Store, Icon::Permission, "revoked", what, None);
+            Said { many: "tokens", ..said }
         }
         Event::StoreRestored(e) => with.plain(
             Kind::Store,

@@ -30,7 +30,7 @@ pub(super) fn actions(visit: &Visit, issue: &IssueView) -> Markup {
             summary.button { "Status" (Icon::Down.draw()) }
             div.menu-list {
                 @for to in ways(Role::Operator, issue.status) {
-                    @let word = marks::of_issue(to).word;
+                    @let word = marks::issue_word(to);
                     @if to.is_closed() {
                         a href=(format!("{}?open=close-{}#close-{}", visit.path(), to.name(), to.name())) { (word) "…" }
                     } @else {

@@ -98,7 +98,7 @@ fn mover(visit: &Visit, issue: &IssueView) -> Markup {
             summary.dots { (Icon::Dots.draw()) span.hidden { "Move #" (issue.number) } }
             div.menu-list {
                 @for to in ways {
-                    @let word = marks::of_issue(to).word;
+                    @let word = marks::issue_word(to);
                     @if to.is_closed() {
                         a href=(visit.at(&format!("/issues/{}?open=close-{}#close", issue.number, to.name()))) {
                             (word) "…"

@@ -66,7 +66,7 @@ pub(super) fn draw(visit: &Visit, is_board: bool, waiting: usize) -> Markup {
             details.menu id="filter-status" {
                 summary.button aria-current=[status.map(|_| "true")] {
                     @match status {
-                        Some(status) => (marks::of_issue(status).word),
+                        Some(status) => (marks::issue_word(status)),
                         None => "Status",
                     }
                     (Icon::Down.draw())
