@@ -97,7 +97,7 @@ fn standing(visit: &Visit, shown: &Output) -> Markup {
             span.hint { "changed " (words::ago(todo.updated_at, visit.now())) }
         }
         @if let Some(hold) = &todo.hold {
-            p.hint { (hold.reason) " (" (visit.name(&hold.by)) ", " (words::ago(hold.at, visit.now())) ")" }
+            p.hint { (hold.reason) " (" (visit.name_within(&hold.by)) ", " (words::ago(hold.at, visit.now())) ")" }
         }
     }
 }

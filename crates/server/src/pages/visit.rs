@@ -93,7 +93,19 @@ impl Visit {
         let focus = asked.notice.as_ref().map(|notice| notice.at.clone());
         let notice = RefCell::new(asked.notice.take());
         let base = words::address(&envelope.project, "");
-        Ok(Self { state, envelope, base, form_address: OnceCell::new(), asked, csrf, overview, seq, notice, focus, refused: None })
+        Ok(Self {
+            state,
+            envelope,
+            base,
+            form_address: OnceCell::new(),
+            asked,
+            csrf,
+            overview,
+            seq,
+            notice,
+            focus,
+            refused: None,
+        })
     }
 
     /// The same page again, with the typed text and the reason of the refusal.
@@ -216,6 +228,14 @@ impl Visit {
     pub(crate) fn name(&self, principal: &str) -> String {
         match principal == self.envelope.actor.principal {
             true => "You".to_owned(),
+            false => words::name(principal).to_owned(),
+        }
+    }
+
+    /// The same inside of a sentence: "you", or a name.
+    pub(crate) fn name_within(&self, principal: &str) -> String {
+        match principal == self.envelope.actor.principal {
+            true => "you".to_owned(),
             false => words::name(principal).to_owned(),
         }
     }

@@ -72,10 +72,10 @@ fn about(visit: &Visit, item: &Item) -> Markup {
                 @if let (Some(mission), Some(pillar)) = (&gate.mission, &gate.pillar) {
                     (mission) " / " (pillar) " · "
                 }
-                "asked by " (visit.name(&gate.asked_by)) " " (words::ago(gate.created_at, now))
+                "asked by " (visit.name_within(&gate.asked_by)) " " (words::ago(gate.created_at, now))
             }
             Matter::Review(review) => {
-                (place(None)) (review.of) " · claimed by " (visit.name(&review.claim.by)) " "
+                (place(None)) (review.of) " · claimed by " (visit.name_within(&review.claim.by)) " "
                 (words::ago(review.claim.at, now))
             }
             Matter::Proposal(proposal) => {

@@ -150,10 +150,10 @@ fn details(visit: &Visit, shown: &Output) -> Markup {
             dl.pairs {
                 dt { "Assignee" } dd { (issue.assignee.as_deref().unwrap_or("nobody")) }
                 @if let Some(by) = issue.worker.as_ref().or(issue.assignment.as_ref()) {
-                    dt { "Worked on by" } dd { (visit.name(by)) }
+                    dt { "Worked on by" } dd { (visit.name_within(by)) }
                 }
                 dt { "Filed" } dd {
-                    (words::until(issue.created_at, visit.now())) " by " (visit.name(&issue.created_by))
+                    (words::until(issue.created_at, visit.now())) " by " (visit.name_within(&issue.created_by))
                 }
                 dt { "Revision" } dd { (issue.revision) }
             }

@@ -110,7 +110,7 @@ fn recommendations(visit: &Visit, shown: &Output) -> Markup {
                             "”"
                         }
                         p.hint {
-                            (one.pillar_slug) " · " (visit.name(&one.by)) " " (words::ago(one.at, visit.now()))
+                            (one.pillar_slug) " · " (visit.name_within(&one.by)) " " (words::ago(one.at, visit.now()))
                             @if let Some(reason) = &one.reason { " · " (reason) }
                         }
                     }

@@ -137,7 +137,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                             }
                         }
                         dt { "Started" } dd {
-                            (words::ago(run.created_at, visit.now())) " by " (visit.name(&run.started_by))
+                            (words::ago(run.created_at, visit.now())) " by " (visit.name_within(&run.started_by))
                         }
                         @if let Some(at) = run.ended_at {
                             dt { "Ended" } dd { (words::ago(at, visit.now())) }
