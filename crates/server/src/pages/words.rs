@@ -2,7 +2,7 @@
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use punchlist_core::Time;
 use punchlist_core::host::{self, Host};
@@ -117,8 +117,10 @@ fn ago_words(time: Time, now: Time) -> String {
     }
 }
 
-fn shown(time: Time, words: &str, style: &str) -> Markup {
-    html! { time datetime=(time) title=(exact(time)) data-time=(style) { (words) } }
+/// A page has many times, and none of these texts has a character to escape.
+fn shown(time: Time, words: &str, style: &'static str) -> Markup {
+    let (datetime, title) = (PreEscaped(time.to_string()), PreEscaped(exact(time)));
+    html! { time datetime=(datetime) title=(title) data-time=(style) { (PreEscaped(words)) } }
 }
 
 /// The months as dates name them.
