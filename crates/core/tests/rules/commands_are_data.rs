@@ -10,9 +10,10 @@ use punchlist_core::delegation::{
     ProposalDecision, Report, ReportDelegation, Review, TakeDelegation,
 };
 use punchlist_core::driver::{Budget, Spent, Trigger};
+use punchlist_core::gate::form::Form;
 use punchlist_core::gate::{
-    AnswerGate, AskPermission, ClientAnswer, GateDecision, GateKind, OpenGate, Purpose,
-    RelayAnswer, RevokePermission,
+    AnswerGate, AskPermission, ClientAnswer, Details, GateDecision, OpenGate, Purpose, RelayAnswer,
+    RevokePermission,
 };
 use punchlist_core::issue::{
     AssignIssue, CloseAsDuplicate, CommentIssue, CreateIssue, DeferIssue, LinkIssues, LinkKind,
@@ -90,10 +91,9 @@ fn every_serialised_command_is_read_back_unchanged() {
     seen.same(&TitleSession { prompt: "x".to_owned() });
 
     let question = OpenGate {
-        kind: GateKind::Form,
+        details: Details::Form(Form(json!({ "a": [1, null] }))),
         purpose: Some(Purpose::SignOff),
         text: body.clone(),
-        details: json!({ "a": [1, null] }),
         end: IssueStatus::Rejected,
     };
     seen.same(&question);
