@@ -30,6 +30,7 @@ mod mission_prompt;
 mod move_todo;
 mod plan_after;
 mod plan_archive;
+mod plan_complete;
 mod plan_import;
 mod plan_parse;
 mod plan_position;
