@@ -38,6 +38,7 @@ mod plan_render;
 mod plan_sync;
 mod plan_todo_file;
 mod plan_world;
+mod run_begin;
 mod run_limits;
 mod session_lists;
 mod sweep;
