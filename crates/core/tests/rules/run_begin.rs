@@ -9,6 +9,7 @@ use punchlist_core::{
 };
 
 use crate::driver::case::run;
+use crate::edges_of_delegations::delegated;
 use crate::world::actor;
 
 const NOW: Time = Time::from_micros(5);
@@ -109,7 +110,7 @@ fn messages_after_the_agents_last_one_are_news() {
     let own = message(5, "lead:lead");
     let by_a_run = Message { run_id: Some(earlier.id), ..message(6, "root:x") };
     let turn = |last: &Message| Some(last.id);
-    let asked = Run { turn_id: old.id.to_string(), ..earlier.clone() };
+    let asked = Run { turn_id: old.id.to_string(), ..earlier };
     let mut owing = asked.clone();
     owing.counters.heard = owing.counters.answered + 1;
     let stopped = Run { stop_reason: Some(StopReason::Cancelled), ..owing.clone() };
@@ -194,4 +195,24 @@ fn a_drained_run_of_a_delegation_is_not_repeated() {
     {
         assert_eq!(begin::is_kept(&Run { stop_reason, ..one.clone() }), expected);
     }
+}
+
+/// The order is the newest message of the delegator with the words of the delegation.
+#[test]
+fn delegated_work_is_done_by_its_agent_and_begins_at_its_order() {
+    let work = delegated();
+    let said =
+        |seed, author: &str, text: &str| Message { text: text.to_owned(), ..message(seed, author) };
+    let (by, order) = (work.delegated_by.as_str(), work.mission.as_str());
+    let chat = [
+        said(1, by, order),
+        said(2, by, order),
+        said(3, "operator:other", order),
+        said(4, by, "something else"),
+    ];
+    assert_eq!(begin::order(&work, &chat).map(|message| message.id), Some(chat[1].id));
+    assert_eq!(begin::order(&work, &chat[2..]), None);
+    let agent = |role| begin::agent_for_work(role, "speed", &work);
+    assert_eq!(agent(Role::Owner), Ok(path("speed")));
+    assert_eq!(agent(Role::Worker), Ok(work.agent.clone()));
 }
