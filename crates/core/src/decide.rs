@@ -62,7 +62,7 @@ macro_rules! closed {
 
 closed! {
     issue: CreateIssue, TransitionIssue, CommentIssue, LinkIssues, UnlinkIssues, CloseAsDuplicate,
-        DeferIssue, AssignIssue;
+        DeferIssue, AssignIssue, UpdateIssue;
     session: StartSession, BindSession, UnbindSession, PromoteSession, PauseSession, ResumeSession,
         EndSession, AdoptSession, ReopenSession, TitleSession;
     gate: OpenGate, AnswerGate, RelayAnswer, AskPermission, RevokePermission;

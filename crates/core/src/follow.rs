@@ -4,6 +4,7 @@
 //! a held item) are computed here, as a list of [`Then`]. Ops loads what a function needs, calls
 //! it, and applies the result, in the same commit as the cause.
 
+pub mod chat;
 pub mod delegation;
 pub mod gate;
 pub mod mission;

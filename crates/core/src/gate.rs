@@ -5,12 +5,14 @@
 //! the same words returns the open gate, or its answer once there is one (P-32).
 
 mod answer;
+pub mod details;
 pub mod form;
 mod open;
 pub mod permission;
 mod relay;
 
 pub use answer::{AnswerGate, GateDecision};
+pub use details::Details;
 pub use open::{Asked, Ground, OpenGate};
 pub use permission::{AskPermission, RevokePermission};
 pub use relay::{ClientAnswer, RelayAnswer};
@@ -66,7 +68,9 @@ named! {
 pub struct Gate {
     pub id: GateId,
     pub project_id: ProjectId,
-    pub kind: GateKind,
+    /// In JSON the fields `kind` and `details`.
+    #[serde(flatten)]
+    pub details: Details,
     /// Of a checkpoint.
     pub purpose: Option<Purpose>,
     pub state: GateState,
@@ -81,8 +85,6 @@ pub struct Gate {
     pub run_id: Option<RunId>,
     /// The reason, the question, the title, or the tool that permission is asked for.
     pub text: String,
-    /// The options of a question, the schema of a form, the call that permission is asked for.
-    pub details: Value,
     pub asked_by: String,
     /// The asker's reach: without a session, only an asker with the same reach finds this gate
     /// again.
@@ -104,6 +106,11 @@ pub struct Gate {
 }
 
 impl Gate {
+    #[must_use]
+    pub const fn kind(&self) -> GateKind {
+        self.details.kind()
+    }
+
     /// Does it still cover the current state? A sign-off of an older version does not say
     /// what it covers, so any change counts there.
     #[must_use]
@@ -119,7 +126,7 @@ impl Gate {
     /// result shows it.
     #[must_use]
     pub fn news(&self) -> Option<String> {
-        let said = match (self.kind, self.state) {
+        let said = match (self.kind(), self.state) {
             (GateKind::Permission, _) | (_, GateState::Open | GateState::Superseded) => {
                 return None;
             }

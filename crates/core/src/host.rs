@@ -5,8 +5,10 @@
 //! a host is an ordinary session, and what it does between a prompt and a stop is an ordinary run
 //! whose model is `host:NAME`: the host executes it, and nothing here starts it (ADR 0026).
 
+pub mod brief;
 mod choice;
 mod delivery;
+pub mod mirror;
 
 pub use choice::{Course, Last, Stopped, binds_again, retry_after_s};
 pub use delivery::{DUPLICATE_MAX_US, Delivery};

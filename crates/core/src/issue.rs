@@ -17,6 +17,7 @@ pub mod ledger;
 mod likeness;
 pub mod link;
 pub mod progress;
+pub mod ready;
 pub mod search;
 mod transition;
 mod update;

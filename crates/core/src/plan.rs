@@ -12,6 +12,7 @@
 mod after;
 mod budget;
 mod changes;
+mod complete;
 pub(crate) mod fault;
 mod line;
 pub(crate) mod pairing;
@@ -27,6 +28,7 @@ mod tree;
 pub(crate) use after::{circle, in_file};
 pub use after::{named as named_after, open_before, waiting};
 pub use changes::Changes;
+pub use complete::Completion;
 pub use fault::PlanFault;
 pub use parse::{parse, text};
 pub use position::{Position, Reason, badge, first_leaf_by_depth, open_below, position};

@@ -5,6 +5,7 @@
 //! crash. Lists, chat, gates and delegations are in their own tables; the row holds only the
 //! progress.
 
+pub mod begin;
 mod change;
 mod history;
 mod host;

@@ -5,7 +5,8 @@
 //! session's id proves nothing: everything is bound to the caller of the request as well.
 
 use punchlist_core::Actor;
-use punchlist_core::gate::{GateKind, GateState};
+use punchlist_core::gate::details::Question as Asked;
+use punchlist_core::gate::{Details, GateState};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::mcp_entries::{EntryKind, Holder};
 use serde_json::{Value, json};
@@ -232,17 +233,17 @@ fn question(call: &mut Call<'_, '_>, gate: &str) -> Result<Question, Error> {
     let gate = call.gate(gate, Lock::No)?;
     // A gate that is neither a question nor a form is asked as a question: the core refuses an
     // answer to it, and logs the try.
-    let (operation, input) = match gate.kind {
-        GateKind::Form => {
+    let (operation, input) = match &gate.details {
+        Details::Form(schema) => {
             let operation = const { &Operation::of::<Form>() };
-            (operation, json!({ "title": gate.text, "schema": gate.details }))
+            (operation, json!({ "title": gate.text, "schema": schema }))
         }
-        _ => {
+        asked => {
             let mut input = json!({ "question": gate.text });
-            if let Some(options) =
-                gate.details.get("options").filter(|_| gate.kind == GateKind::Ask)
+            if let Details::Ask(Asked { options }) = asked
+                && !options.is_empty()
             {
-                input["options"] = options.clone();
+                input["options"] = json!(options);
             }
             (const { &Operation::of::<Ask>() }, input)
         }

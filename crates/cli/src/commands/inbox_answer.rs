@@ -200,12 +200,12 @@ fn reply(gate: &GateView) -> Given {
     let question = format!("{how} [- refuses, empty leaves it open] ");
     let Some(said) = prompt::ask(&question)? else { return Ok(None) };
     let by_number = said.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-    let is_option = options.iter().any(|option| *option == said.as_str());
+    let is_option = options.iter().any(|option| *option == said);
     let chosen = by_number.filter(|_| !is_option).and_then(|n| options.get(n));
     Ok(match (said.as_str(), chosen) {
         ("", _) => None,
         ("-", _) => return word_to_it(no(gate)),
-        (_, Some(option)) => Some(yes(gate, option.clone())),
+        (_, Some(option)) => Some(yes(gate, option.as_str().into())),
         (said, None) => Some(yes(gate, said.into())),
     })
 }

@@ -348,7 +348,7 @@ fn scope_words(scope: &Scope) -> String {
 fn kind(gate: &Gate) -> &'static str {
     match gate.purpose {
         Some(Purpose::SignOff) => "sign-off",
-        _ => gate.kind.name(),
+        _ => gate.kind().name(),
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn one(gate: &GateView, now: Time) -> String {
     }
     for (n, option) in options(gate).iter().filter(|_| !is_escalation).enumerate() {
         let lead = format!("  {}. ", n + 1);
-        shown.push_str(&hanging(&lead, &lead, &words(option), width()));
+        shown.push_str(&hanging(&lead, &lead, &line(option), width()));
     }
     if let Some(schema) = &gate.schema {
         for (name, field) in form::fields(schema).into_iter().flatten() {
@@ -90,8 +90,8 @@ pub(crate) fn one(gate: &GateView, now: Time) -> String {
 }
 
 /// The answers a question offers.
-pub(crate) fn options(gate: &GateView) -> &[Value] {
-    gate.options.as_ref().and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+pub(crate) fn options(gate: &GateView) -> &[String] {
+    gate.options.as_deref().unwrap_or_default()
 }
 
 /// The kind of a gate, in words.

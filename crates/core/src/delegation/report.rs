@@ -11,7 +11,7 @@ use crate::authority::{Action, Subject, may, may_any, owns_delegation};
 use crate::event::{
     DelegationCancelled, DelegationFailed, DelegationRefused, DelegationReturned, DelegationStarted,
 };
-use crate::run::died;
+use crate::run::{RunState, died};
 use crate::text::Body;
 use crate::{Actor, By, Decide, Decision, Lease, Refusal, Refused, Run, Time};
 
@@ -216,6 +216,27 @@ impl Delegation {
             _ => format!("Worker failed TODO “{what}”\n\n{}", words(&self.error)),
         }
     }
+}
+
+/// May a worker take it? It is queued, or its lease is over; and its run, if it has one, does not
+/// wait for an answer. The store repeats this in SQL.
+#[must_use]
+pub fn is_free(
+    delegation: &Delegation,
+    lease: Option<&Lease>,
+    run: Option<&Run>,
+    clock: Time,
+) -> bool {
+    let is_waiting = run.is_some_and(|run| run.state == RunState::Waiting);
+    let is_over = lease.is_some_and(|lease| lease.until <= clock);
+    !is_waiting
+        && match delegation.state {
+            DelegationState::Queued => true,
+            DelegationState::Running => is_over,
+            DelegationState::Returned | DelegationState::Failed | DelegationState::Cancelled => {
+                false
+            }
+        }
 }
 
 /// Did its worker die? The caller has checked that the lease is over.

@@ -65,7 +65,7 @@ fn feedback(response: Option<&Value>) -> Body {
 /// refused. Refusing the question leaves the item as it is.
 pub fn overdue(gate: &Gate, answer: &AnswerGate) -> Result<Option<(TodoId, Command)>, Refusal> {
     let (GateKind::Escalation, GateDecision::Resume, Some(todo_id)) =
-        (gate.kind, answer.decision, gate.todo_id)
+        (gate.kind(), answer.decision, gate.todo_id)
     else {
         return Ok(None);
     };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::permission::Allow;
-use super::{Gate, GateKind, GateState, Purpose, form};
+use super::{Details, Gate, GateKind, GateState, Purpose};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{GateAnswerRefused, GateAnswered};
 use crate::{Actor, By, Decide, Decision, Issue, Place, Refusal, Refused, Snapshot, TodoKind};
@@ -100,12 +100,11 @@ impl AnswerGate {
             };
             return Err(refusal.into());
         }
-        if gate.kind == GateKind::Form && self.decision == GateDecision::Resume {
+        if let (Details::Form(form), GateDecision::Resume) = (&gate.details, self.decision) {
             let response = self.response.as_ref().unwrap_or(&Value::Null);
-            form::check_response(&gate.details, response)
-                .map_err(|faults| Refusal::BadResponse { faults })?;
+            form.check_response(response).map_err(|faults| Refusal::BadResponse { faults })?;
         }
-        if gate.kind == GateKind::Permission && self.decision == GateDecision::Resume {
+        if gate.kind() == GateKind::Permission && self.decision == GateDecision::Resume {
             let faults = vec!["`allow` must be `once` or `always`".to_owned()];
             let allow = Allow::of(self.response.as_ref()).ok_or(Refusal::BadResponse { faults })?;
             // A standing permission is valid wherever the agent works.
@@ -159,7 +158,7 @@ impl AnswerGate {
 
     /// The response to store. For a permission: `once` or `always`, in one format.
     fn response(&self, gate: &Gate) -> Option<Value> {
-        if gate.kind == GateKind::Permission && self.decision == GateDecision::Resume {
+        if gate.kind() == GateKind::Permission && self.decision == GateDecision::Resume {
             return Allow::of(self.response.as_ref()).map(Allow::response);
         }
         self.response.clone()
@@ -208,7 +207,9 @@ mod tests {
     #[test]
     fn a_narrowed_operator_permits_nothing_always() {
         let mut gate = asked(4, None);
-        (gate.kind, gate.purpose) = (GateKind::Permission, None);
+        let details = crate::gate::details::tests::stored("permission").to_string();
+        gate.details = Details::read(GateKind::Permission, &details).unwrap();
+        gate.purpose = None;
         let answer = |allow: &str| {
             let response = serde_json::json!({ "allow": allow });
             AnswerGate::plain(GateDecision::Resume, Some(response))

@@ -3,7 +3,25 @@
 //! Flat means: an object whose fields are texts, numbers or switches. A person answers them one by
 //! one, in a terminal or on a page. Any other form is refused at once.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+/// A form: the schema as its asker wrote it. `check` says whether it can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Form(pub Value);
+
+impl Form {
+    /// Is this a form we can ask? If not, what is wrong with it.
+    pub fn check(&self) -> Result<(), String> {
+        check(&self.0)
+    }
+
+    /// Does an answer fit? If not, what is wrong with each field.
+    pub fn check_response(&self, response: &Value) -> Result<(), Vec<String>> {
+        check_response(&self.0, response)
+    }
+}
 
 /// The keywords a field may use.
 const FIELD_WORDS: [&str; 12] = [

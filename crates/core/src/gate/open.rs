@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use serde_json::Value;
-
-use super::{Gate, GateKind, GateState, Purpose, form};
+use super::{Details, Gate, GateState, Purpose};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{GateCollected, GateOpened, GateSuperseded};
 use crate::issue::IssueStatus;
@@ -17,11 +15,12 @@ use crate::{
 /// Ask for a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenGate {
-    pub kind: GateKind,
+    /// In JSON the fields `kind` and `details`.
+    #[serde(flatten)]
+    pub details: Details,
     /// For a checkpoint; `None` means a sign-off if every criterion is claimed, else a pause.
     pub purpose: Option<Purpose>,
     pub text: Body,
-    pub details: Value,
     /// For a sign-off: the status the issue should end with.
     pub end: IssueStatus,
 }
@@ -63,8 +62,8 @@ impl Decide for OpenGate {
         if !may_any(actor.role, Subject::Gate, Action::Ask) {
             return Err(Refusal::MayNotAsk { role: actor.role }.into());
         }
-        if self.kind == GateKind::Form {
-            form::check(&self.details).map_err(|fault| Refusal::BadForm { fault })?;
+        if let Details::Form(form) = &self.details {
+            form.check().map_err(|fault| Refusal::BadForm { fault })?;
         }
         let purpose = self.purpose(ground)?;
         let revision = ground.issue.map(|issue| issue.revision);
@@ -74,7 +73,6 @@ impl Decide for OpenGate {
             |gate: &&Gate| ground.session.is_some() || gate.reach.is_same_as(&actor.reach);
         let same = |gate: &&Gate| {
             is_ours(gate)
-                && gate.kind == self.kind
                 && (self.purpose.is_none() || gate.purpose == purpose)
                 && gate.issue_id == ground.issue.map(|issue| issue.id)
                 && normalised(&gate.text) == normalised(self.text.as_str())
@@ -104,7 +102,7 @@ impl Decide for OpenGate {
         let gate = Gate {
             id: GateId::from(ids.ulid()),
             project_id: ground.project_id,
-            kind: self.kind,
+            details: self.details.clone(),
             purpose,
             state: GateState::Open,
             session_id: ground.session.map(|session| session.id),
@@ -112,7 +110,6 @@ impl Decide for OpenGate {
             todo_id: None,
             run_id: ground.run_id,
             text: self.text.as_str().to_owned(),
-            details: self.details.clone(),
             asked_by: actor.principal.clone(),
             reach: actor.reach.clone(),
             agent: actor.agent.clone(),
@@ -127,8 +124,8 @@ impl Decide for OpenGate {
         let by = gate.id;
         let replaced = |gate: &&Gate| {
             is_ours(gate)
-                && self.kind == GateKind::Checkpoint
-                && gate.kind == GateKind::Checkpoint
+                && self.is_checkpoint()
+                && matches!(gate.details, Details::Checkpoint {})
                 && gate.state == GateState::Open
         };
         let superseded = ground.earlier.iter().filter(replaced).map(|gate| {
@@ -142,8 +139,12 @@ impl Decide for OpenGate {
 }
 
 impl OpenGate {
+    const fn is_checkpoint(&self) -> bool {
+        matches!(self.details, Details::Checkpoint {})
+    }
+
     fn purpose(&self, ground: &Ground<'_>) -> Result<Option<Purpose>, Refused> {
-        if self.kind != GateKind::Checkpoint {
+        if !self.is_checkpoint() {
             return Ok(None);
         }
         let purpose = match self.purpose {

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use serde_json::{Value, json};
 
-use super::{Gate, GateKind, GateState};
+use super::details::WantedCall;
+use super::{Details, Gate, GateKind, GateState};
 use crate::authority::{Action, Denial, Subject, Verdict, judge, may_any};
 use crate::event::{GateAnswerRefused, GateOpened, PermissionRevoked};
 use crate::text::Title;
@@ -116,7 +117,13 @@ impl Decide for AskPermission {
         let gate = Gate {
             id: GateId::from(ids.ulid()),
             project_id: ground.project_id,
-            kind: GateKind::Permission,
+            details: Details::Permission(WantedCall {
+                run: self.run.as_str().to_owned(),
+                call: self.call.as_str().to_owned(),
+                input: self.input.clone(),
+                digest: self.digest.clone(),
+                definition: self.definition.clone(),
+            }),
             purpose: None,
             state: GateState::Open,
             session_id: ground.session.map(|session| session.id),
@@ -124,10 +131,6 @@ impl Decide for AskPermission {
             todo_id: None,
             run_id: ground.run_id,
             text: self.tool.as_str().to_owned(),
-            details: json!({
-                "run": self.run, "call": self.call, "input": self.input, "digest": self.digest,
-                "definition": self.definition,
-            }),
             asked_by: actor.principal.clone(),
             reach: actor.reach.clone(),
             agent: self.agent.clone(),
@@ -147,16 +150,15 @@ impl Decide for AskPermission {
 impl AskPermission {
     /// Does this gate ask about this very call? A gate whose permission was revoked does not count.
     fn is_asked_by(&self, gate: &Gate) -> bool {
-        let part = |name: &str| gate.details.get(name).and_then(Value::as_str);
-        gate.kind == GateKind::Permission
-            && gate.state != GateState::Superseded
+        let Some(asked) = gate.details.wanted_call() else { return false };
+        gate.state != GateState::Superseded
             && !is_revoked(gate)
             && gate.agent == self.agent
             && gate.text == self.tool.as_str()
-            && part("run") == Some(self.run.as_str())
-            && part("call") == Some(self.call.as_str())
-            && part("digest") == Some(self.digest.as_str())
-            && gate.details.get("definition") == Some(&self.definition)
+            && asked.run == self.run.as_str()
+            && asked.call == self.call.as_str()
+            && asked.digest == self.digest
+            && asked.definition == self.definition
     }
 }
 
@@ -168,7 +170,7 @@ impl Gate {
     /// Does it give a standing permission that was not revoked?
     #[must_use]
     pub fn is_standing_permission(&self) -> bool {
-        self.kind == GateKind::Permission
+        self.kind() == GateKind::Permission
             && self.state == GateState::Resumed
             && Allow::of(self.response.as_ref()) == Some(Allow::Always)
     }
@@ -176,11 +178,11 @@ impl Gate {
     /// Do both ask for the same agent, tool and definition?
     #[must_use]
     pub fn asks_for_the_same(&self, other: &Self) -> bool {
-        self.kind == GateKind::Permission
-            && other.kind == GateKind::Permission
-            && self.agent == other.agent
-            && self.text == other.text
-            && self.details.get("definition") == other.details.get("definition")
+        let (Some(one), Some(two)) = (self.details.wanted_call(), other.details.wanted_call())
+        else {
+            return false;
+        };
+        self.agent == other.agent && self.text == other.text && one.definition == two.definition
     }
 }
 
@@ -189,7 +191,7 @@ impl Gate {
 #[must_use]
 pub fn standing<'g>(gates: &'g [Gate], definition: &Value) -> Option<&'g Gate> {
     let lasting = gates.iter().rev().filter(|gate| {
-        gate.details.get("definition") == Some(definition)
+        gate.details.wanted_call().is_some_and(|call| call.definition == *definition)
             && (gate.is_standing_permission() || gate.state == GateState::Refused)
     });
     // Of gates answered at the same time, the newest counts.
@@ -215,7 +217,7 @@ impl Decide for RevokePermission {
             return Err(Refused { refusal, audit: Some(Box::new(audit.into())) });
         }
         // Revoking again is not an error and changes nothing.
-        if gate.kind == GateKind::Permission && is_revoked(gate) {
+        if gate.kind() == GateKind::Permission && is_revoked(gate) {
             return Ok(Decision::default());
         }
         if !gate.is_standing_permission() {

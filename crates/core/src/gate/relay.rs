@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Gate, GateDecision, GateKind, GateState, OpenGate, form};
+use super::{Details, Gate, GateDecision, GateState, OpenGate};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{GateAnswerRefused, GateAnswered, GateCollected};
 use crate::{By, Decide, Decision, Refusal, Refused, SessionId};
@@ -47,7 +47,7 @@ impl Decide for RelayAnswer {
         (gate, session, revision): Self::On<'_>,
         By { actor, .. }: By<'_>,
     ) -> Result<Self::Out, Refused> {
-        let can_be_relayed = matches!(gate.kind, GateKind::Ask | GateKind::Form);
+        let can_be_relayed = matches!(gate.details, Details::Ask(_) | Details::Form(_));
         if !can_be_relayed || !may_any(actor.role, Subject::Gate, Action::Ask) {
             let refusal = Refusal::MayNotAnswer { role: actor.role };
             let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };
@@ -55,7 +55,6 @@ impl Decide for RelayAnswer {
         }
         let is_ours = gate.asked_by == actor.principal
             && gate.session_id == session
-            && gate.kind == self.question.kind
             && gate.text == self.question.text.as_str()
             && gate.details == self.question.details;
         if !is_ours {
@@ -82,10 +81,9 @@ impl RelayAnswer {
         revision: Option<i64>,
     ) -> Result<crate::Event, Refused> {
         let ClientAnswer { decision, response, .. } = &self.answer;
-        if gate.kind == GateKind::Form && *decision == GateDecision::Resume {
+        if let (Details::Form(form), GateDecision::Resume) = (&gate.details, *decision) {
             let response = response.as_ref().unwrap_or(&Value::Null);
-            form::check_response(&gate.details, response)
-                .map_err(|faults| Refusal::BadResponse { faults })?;
+            form.check_response(response).map_err(|faults| Refusal::BadResponse { faults })?;
         }
         let answered = GateAnswered {
             gate_id: gate.id,
@@ -104,6 +102,7 @@ impl RelayAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::details::{Question, tests::stored};
     use crate::issue::IssueStatus;
     use crate::text::Body;
     use crate::{Actor, AgentPath, Event, Ids, Role, Time};
@@ -129,10 +128,9 @@ mod tests {
 
     fn relayed_in(gate: &Gate, role: Role, is_apart: bool) -> Result<Vec<Event>, &'static str> {
         let question = OpenGate {
-            kind: GateKind::Ask,
+            details: Details::Ask(Question::default()),
             purpose: None,
             text: Body::new("Which port?").unwrap(),
-            details: json!({}),
             end: IssueStatus::Resolved,
         };
         let response = Some(json!("8080"));
@@ -177,7 +175,8 @@ mod tests {
     fn only_own_questions_and_forms_can_be_relayed() {
         for kind in ["checkpoint", "permission", "escalation"] {
             for purpose in [Value::Null, json!("pause"), json!("sign_off")] {
-                let judged = gate(&json!({ "kind": kind, "purpose": purpose }));
+                let judged =
+                    gate(&json!({ "kind": kind, "purpose": purpose, "details": stored(kind) }));
                 for role in Role::ALL {
                     assert_eq!(relayed(&judged, role), Err("not_permitted"), "{kind} {role}");
                 }

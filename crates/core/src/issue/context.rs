@@ -36,7 +36,7 @@ pub fn render(
     for gate in gates {
         let what = match gate.purpose {
             Some(Purpose::SignOff) => "sign-off",
-            _ => gate.kind.name(),
+            _ => gate.kind().name(),
         };
         let asked = gate.created_at;
         head.push(format!("Waiting for the operator since {asked}: {what}: {}", cut(&gate.text)));

@@ -169,7 +169,7 @@ mod tests {
         Gate {
             id: crate::GateId::from(ids.ulid()),
             project_id: issue.project_id,
-            kind: crate::gate::GateKind::Checkpoint,
+            details: crate::gate::Details::Checkpoint {},
             purpose: Some(Purpose::SignOff),
             state,
             session_id: Some(session),
@@ -177,7 +177,6 @@ mod tests {
             todo_id: None,
             run_id: None,
             text: "met".into(),
-            details: serde_json::json!({}),
             asked_by: "root:primary".into(),
             reach: crate::Reach::default(),
             agent: AgentPath::primary(),

@@ -1,37 +1,50 @@
 //! Change an issue's title, body, labels, priority or assignee (K-55).
 
+use serde::{Deserialize, Deserializer, Serialize};
+
 use super::{Issue, Part, keeper};
 use crate::authority::{Action, Subject};
 use crate::event::IssueRevised;
 use crate::text::{Body, Title};
 use crate::todo::Priority;
-use crate::{Actor, Decision, Refusal, Refused};
+use crate::{By, Decide, Decision, Refusal, Refused};
 
 /// The most labels of one issue.
 pub const LABELS_MAX: usize = 20;
 
 /// The new values; absent ones stay as they are.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpdateIssue {
     pub title: Option<Title>,
     /// An inner `None` empties the body.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub body: Option<Option<Body>>,
     /// All labels; they replace the present ones.
     pub labels: Option<Vec<Title>>,
     pub priority: Option<Priority>,
     /// An inner `None` removes the assignee.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub assignee: Option<Option<Title>>,
     pub expected_revision: Option<i64>,
 }
 
-impl UpdateIssue {
-    /// `checklist`: the current one, shown to a caller that expected another revision.
-    pub fn decide(
+/// Reads null as an inner `None`; an absent field does not come here.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl Decide for UpdateIssue {
+    /// The issue, and its checklist to show to a caller that expected another revision.
+    type On<'a> = (&'a Issue, &'a str);
+    type Out = Decision;
+
+    fn decide(
         &self,
-        issue: &Issue,
-        checklist: &str,
-        actor: &Actor,
-    ) -> Result<Decision, Refused> {
+        (issue, checklist): Self::On<'_>,
+        By { actor, .. }: By<'_>,
+    ) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Update, || true)?;
         if let Some(expected) = self.expected_revision.filter(|one| *one != issue.revision) {
             let (number, revision) = (issue.number, issue.revision);
@@ -96,10 +109,10 @@ fn tidy(labels: &[Title]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::issue::{apply_issue, tests::issue};
-    use crate::{AgentPath, Role, Time};
+    use crate::{Actor, AgentPath, Role, Time};
 
     fn decided(role: Role, update: &UpdateIssue, issue: &Issue) -> Result<Decision, Refused> {
-        update.decide(issue, "", &Actor::new(role, AgentPath::primary()))
+        crate::decide::tests::decided(update, (issue, ""), &Actor::new(role, AgentPath::primary()))
     }
 
     /// K-55: only the operator changes title and body; that makes an earlier sign-off void.

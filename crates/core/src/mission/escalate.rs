@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use serde_json::json;
-
 use super::prompt::escalation;
 use crate::event::GateOpened;
-use crate::gate::{Gate, GateKind, GateState};
+use crate::gate::details::Overdue;
+use crate::gate::{Details, Gate, GateState};
 use crate::{By, Decide, Decision, GateId, ProjectId, Refused, Todo};
 
 /// Ask about an item that is late.
@@ -25,11 +24,16 @@ impl Decide for Escalate {
         (project_id, todo): Self::On<'_>,
         By { actor, now, ids }: By<'_>,
     ) -> Result<Self::Out, Refused> {
-        let deadline = todo.deadline.map(|deadline| deadline.to_string());
         let gate = Gate {
             id: GateId::from(ids.ulid()),
             project_id,
-            kind: GateKind::Escalation,
+            details: Details::Escalation(Overdue {
+                mission: self.mission.clone(),
+                pillar: self.pillar.clone(),
+                todo_id: todo.id,
+                deadline: todo.deadline,
+                options: vec!["extend to YYYY-MM-DD".to_owned(), "cancel".to_owned()],
+            }),
             purpose: None,
             state: GateState::Open,
             session_id: None,
@@ -37,13 +41,6 @@ impl Decide for Escalate {
             todo_id: Some(todo.id),
             run_id: None,
             text: escalation(todo),
-            details: json!({
-                "mission": self.mission,
-                "pillar": self.pillar,
-                "todoId": todo.id,
-                "deadline": deadline,
-                "options": ["extend to YYYY-MM-DD", "cancel"],
-            }),
             asked_by: actor.principal.clone(),
             reach: actor.reach.clone(),
             agent: actor.agent.clone(),

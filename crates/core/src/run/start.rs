@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, RunState, Settings, SettingsOf};
+use super::begin::settings_of;
+use super::{Run, RunState, Settings};
 use crate::authority::{Action, Denial, Subject, Verdict, judge, may, may_any, owns_agent};
 use crate::driver::Counters;
 use crate::effect::Effect;
@@ -64,12 +65,6 @@ impl Decide for StartRun {
         if self.names_model && !may(actor, Subject::Run, Action::ChooseModel, may_choose) {
             return Err(Refusal::MayNotChooseModel { role: actor.role }.into());
         }
-        let free = !actor.fixed || may_any(actor.role, Subject::Run, Action::ChooseModel);
-        let settings_of = match (free, self.held) {
-            (true, _) => SettingsOf::Run,
-            (false, true) => SettingsOf::Starter,
-            (false, false) => SettingsOf::Executor,
-        };
         let run = Run {
             id: RunId::from(ids.ulid()),
             project_id,
@@ -84,7 +79,7 @@ impl Decide for StartRun {
             delegation_id: self.delegation_id,
             settings: self.settings.clone(),
             reach: self.reach.clone().unwrap_or_else(|| actor.reach.clone()),
-            settings_of,
+            settings_of: settings_of(actor, self.held),
             state: RunState::Running,
             counters: Counters::new(&self.settings.budget),
             waits_for: None,

@@ -10,13 +10,14 @@ use punchlist_core::delegation::{
     ProposalDecision, Report, ReportDelegation, Review, TakeDelegation,
 };
 use punchlist_core::driver::{Budget, Spent, Trigger};
+use punchlist_core::gate::form::Form;
 use punchlist_core::gate::{
-    AnswerGate, AskPermission, ClientAnswer, GateDecision, GateKind, OpenGate, Purpose,
-    RelayAnswer, RevokePermission,
+    AnswerGate, AskPermission, ClientAnswer, Details, GateDecision, OpenGate, Purpose, RelayAnswer,
+    RevokePermission,
 };
 use punchlist_core::issue::{
     AssignIssue, CloseAsDuplicate, CommentIssue, CreateIssue, DeferIssue, LinkIssues, LinkKind,
-    TransitionIssue, UnlinkIssues,
+    TransitionIssue, UnlinkIssues, UpdateIssue,
 };
 use punchlist_core::metric::{CollectMetrics, FailCollection, RecordReading};
 use punchlist_core::mission::{
@@ -32,6 +33,7 @@ use punchlist_core::session::{
     ResumeSession, StartSession, TitleSession, UnbindSession,
 };
 use punchlist_core::text::{Body, Title};
+use punchlist_core::todo::Priority;
 use punchlist_core::{
     AgentPath, AgentStatus, ConversationId, Decide, Ids, IssueStatus, Reach, Role, Scope, Span,
     Time,
@@ -70,6 +72,15 @@ fn every_serialised_command_is_read_back_unchanged() {
     seen.same(&CloseAsDuplicate { note: None });
     seen.same(&DeferIssue { until: Some(at) });
     seen.same(&AssignIssue { assignment: some() });
+    for (body, assignee) in [
+        (None, None),
+        (Some(None), Some(None)),
+        (Some(Some(body.clone())), Some(Some(title.clone()))),
+    ] {
+        let (title, labels) = (Some(title.clone()), Some(vec![title.clone()]));
+        let (priority, expected_revision) = (Some(Priority::High), Some(2));
+        seen.same(&UpdateIssue { title, body, labels, priority, assignee, expected_revision });
+    }
 
     let (host, external_id, directory) = (Some(title.clone()), None, some());
     seen.same(&StartSession {
@@ -90,10 +101,9 @@ fn every_serialised_command_is_read_back_unchanged() {
     seen.same(&TitleSession { prompt: "x".to_owned() });
 
     let question = OpenGate {
-        kind: GateKind::Form,
+        details: Details::Form(Form(json!({ "a": [1, null] }))),
         purpose: Some(Purpose::SignOff),
         text: body.clone(),
-        details: json!({ "a": [1, null] }),
         end: IssueStatus::Rejected,
     };
     seen.same(&question);

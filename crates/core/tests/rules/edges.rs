@@ -19,7 +19,7 @@ use punchlist_core::{
 use serde_json::{Value, json};
 
 use crate::plan_world::plan_world;
-use crate::world::{World, actor, decided};
+use crate::world::{World, actor, decided, details};
 
 /// If the first item has children, the next item is an actionable step, neither a settled one nor a
 /// criterion.
@@ -107,7 +107,7 @@ fn gate(kind: GateKind) -> Gate {
     Gate {
         id: GateId::from(ids.ulid()),
         project_id: ProjectId::from(ids.ulid()),
-        kind,
+        details: details(kind),
         purpose: None,
         state: GateState::Open,
         session_id: None,
@@ -115,7 +115,6 @@ fn gate(kind: GateKind) -> Gate {
         todo_id: None,
         run_id: None,
         text: "may I?".into(),
-        details: json!({}),
         asked_by: "root:primary".into(),
         reach: punchlist_core::Reach::default(),
         agent: AgentPath::primary(),

@@ -1,23 +1,26 @@
-//! Edge cases of delegated work, each found by a surviving mutant: what becomes of a proposal, and
-//! how the end of the work is reported.
+//! Edge cases of delegated work, most of them found by a surviving mutant: which work can be taken,
+//! what becomes of a proposal, and how the end of the work is reported.
 
 use punchlist_core::command::NewTodo;
 use punchlist_core::delegation::{
-    DecideProposal, Delegation, DelegationState, Proposal, ProposalDecision, ProposedItem,
+    DecideProposal, Delegation, DelegationState, Proposal, ProposalDecision, ProposedItem, is_free,
 };
+use punchlist_core::driver::Budget;
 use punchlist_core::event::ProposalDecided;
+use punchlist_core::run::{Run, RunState};
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::{
-    Actor, AgentPath, Decision, Event, Ids, ProjectId, Refusal, Role, Time, TodoKind,
+    Actor, AgentPath, Decision, Event, Ids, Lease, ProjectId, Refusal, Role, Time, TodoKind,
 };
 
+use crate::driver::case::run;
 use crate::world::decided;
 
 fn delegator() -> Actor {
     Actor::new(Role::Root, AgentPath::primary())
 }
 
-fn delegated() -> Delegation {
+pub(crate) fn delegated() -> Delegation {
     let now = Time::from_micros(1);
     let command = crate::world::order("do it");
     let project = ProjectId::from(Ids::new(now, 2).ulid());
@@ -100,5 +103,36 @@ fn the_report_names_the_work_and_says_how_it_ended() {
         (DelegationState::Cancelled, Some("Build"), "Worker failed TODO “Build”\n\nit broke"),
     ] {
         assert_eq!(ended(state).report_text(title), text);
+    }
+}
+
+/// A worker takes work that nobody holds, unless its run waits for an answer.
+#[test]
+fn work_is_free_until_it_is_held_and_while_nothing_is_awaited() {
+    let clock = Time::from_micros(50);
+    let lease = |micros| Lease {
+        holder: Some("system:worker".to_owned()),
+        epoch: 1,
+        until: Time::from_micros(micros),
+    };
+    let (over, ends, held) = (lease(40), lease(50), lease(60));
+    for (state, lease, expected) in [
+        (DelegationState::Queued, None, true),
+        (DelegationState::Queued, Some(&held), true),
+        (DelegationState::Running, None, false),
+        (DelegationState::Running, Some(&over), true),
+        (DelegationState::Running, Some(&ends), true),
+        (DelegationState::Running, Some(&held), false),
+        (DelegationState::Returned, Some(&over), false),
+        (DelegationState::Failed, Some(&over), false),
+        (DelegationState::Cancelled, Some(&over), false),
+    ] {
+        let delegation = Delegation { state, ..delegated() };
+        assert_eq!(is_free(&delegation, lease, None, clock), expected, "{state:?} {lease:?}");
+        for state in RunState::ALL {
+            let run = Run { state, ..run(Budget::default()) };
+            let free = is_free(&delegation, lease, Some(&run), clock);
+            assert_eq!(free, expected && state != RunState::Waiting, "{state:?}");
+        }
     }
 }

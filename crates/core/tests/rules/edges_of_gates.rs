@@ -4,8 +4,10 @@
 use punchlist_core::event::{
     GateAnswerRefused, GateAnswered, GateCollected, GateOpened, GateSuperseded,
 };
+use punchlist_core::gate::details::Question;
+use punchlist_core::gate::form::Form;
 use punchlist_core::gate::{
-    AnswerGate, Asked, Gate, GateDecision, GateKind, GateState, Ground, OpenGate, Purpose,
+    AnswerGate, Asked, Details, Gate, GateDecision, GateKind, GateState, Ground, OpenGate, Purpose,
 };
 use punchlist_core::issue::{Issue, IssueStatus};
 use punchlist_core::session::Session;
@@ -16,13 +18,13 @@ use punchlist_core::{
 use serde_json::{Value, json};
 
 use crate::issue_life::{issue, session};
-use crate::world::{actor, decided};
+use crate::world::{actor, decided, details};
 
 const NOW: Time = Time::from_micros(5);
 
 fn question(kind: GateKind) -> OpenGate {
     let (text, end) = (Body::new("Which port?").unwrap(), IssueStatus::Resolved);
-    OpenGate { kind, purpose: None, text, details: json!({}), end }
+    OpenGate { details: details(kind), purpose: None, text, end }
 }
 
 fn asked(
@@ -42,7 +44,7 @@ fn gate(command: &OpenGate, seed: u128) -> Gate {
     Gate {
         id: GateId::from(Ids::new(NOW, seed).ulid()),
         project_id: issue().project_id,
-        kind: command.kind,
+        details: command.details.clone(),
         purpose: command.purpose,
         state: GateState::Open,
         session_id: None,
@@ -50,7 +52,6 @@ fn gate(command: &OpenGate, seed: u128) -> Gate {
         todo_id: None,
         run_id: None,
         text: command.text.as_str().to_owned(),
-        details: command.details.clone(),
         asked_by: "root:primary".into(),
         reach: Reach::default(),
         agent: AgentPath::primary(),
@@ -85,9 +86,9 @@ fn a_question_is_the_same_only_if_all_its_parts_are() {
     assert_eq!(again(spaced), Ok(Asked::Standing(earlier.id)), "the same words");
     let narrowed = Reach { number: Some(4), ..Reach::default() };
     for other in [
-        Gate { kind: GateKind::Form, ..earlier.clone() },
+        Gate { details: details(GateKind::Form), ..earlier.clone() },
         Gate { text: "Which host?".to_owned(), ..earlier.clone() },
-        Gate { details: json!({ "options": ["1"] }), ..earlier.clone() },
+        Gate { details: Details::Ask(Question { options: vec!["1".into()] }), ..earlier.clone() },
         Gate { issue_id: Some(issue().id), ..earlier.clone() },
         Gate { reach: narrowed.clone(), ..earlier.clone() },
         Gate { end: Some(IssueStatus::Rejected), ..earlier.clone() },
@@ -206,8 +207,8 @@ type Answered = Result<Decision, Refused>;
 fn a_refused_form_needs_no_fields() {
     use GateDecision::{Refuse, Resume};
     let properties = json!({ "port": { "type": "number" } });
-    let details = json!({ "properties": properties, "required": ["port"] });
-    let gate = Gate { details, ..gate(&question(GateKind::Form), 7) };
+    let form = Form(json!({ "properties": properties, "required": ["port"] }));
+    let gate = Gate { details: Details::Form(form), ..gate(&question(GateKind::Form), 7) };
     let operator = actor(Role::Operator);
     let stored = |state, response: Option<Value>| {
         let (gate_id, answered_by) = (gate.id, operator.principal.clone());

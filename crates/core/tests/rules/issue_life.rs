@@ -6,7 +6,7 @@ use punchlist_core::command::{
 };
 use punchlist_core::command::{Command, ListedTodo};
 use punchlist_core::gate::{
-    Asked, Gate, GateKind, GateState, Ground, OpenGate, Purpose, apply_gate,
+    Asked, Details, Gate, GateState, Ground, OpenGate, Purpose, apply_gate,
 };
 use punchlist_core::issue::address::{Precision, find, find_criterion};
 use punchlist_core::issue::{Issue, IssueStatus, Part, context, ledger, progress};
@@ -16,7 +16,6 @@ use punchlist_core::{
     AgentPath, By, ConversationId, Decide, Decision, Event, IssueId, ListKind, ProjectId, Refusal,
     Role, SessionId, Snapshot, Status, Time, TodoId, TodoKind, Warning,
 };
-use serde_json::json;
 
 use crate::world::{World, actor};
 
@@ -354,8 +353,8 @@ pub(crate) fn session() -> Session {
 }
 
 fn checkpoint(text: &str, purpose: Option<Purpose>) -> OpenGate {
-    let (kind, text, details) = (GateKind::Checkpoint, body(text), json!({}));
-    OpenGate { kind, purpose, text, details, end: IssueStatus::Resolved }
+    let (text, details) = (body(text), Details::Checkpoint {});
+    OpenGate { details, purpose, text, end: IssueStatus::Resolved }
 }
 
 fn ask(command: &OpenGate, issue: &Issue, checklist: &Snapshot, earlier: &[Gate]) -> Asked {

@@ -3,11 +3,15 @@
 use punchlist_core::capacity::Limits;
 use punchlist_core::command::{Command, CreateTodos, NewTodo};
 use punchlist_core::delegation::{Delegate, Mode, Review};
+use punchlist_core::gate::details::{Overdue, Question, WantedCall};
+use punchlist_core::gate::form::Form;
+use punchlist_core::gate::{Details, GateKind};
 use punchlist_core::text::{Body, Title};
 use punchlist_core::{
     Actor, AgentPath, By, Decide, Decision, Event, Ids, List, ListId, ListKind, ProjectId, Refusal,
     Refused, Role, Scope, Snapshot, Time, TodoId, apply, decide,
 };
+use serde_json::json;
 
 /// One list and all its events.
 pub(crate) struct World {
@@ -111,5 +115,28 @@ pub(crate) fn order(mission: &str) -> Delegate {
         todo_id: None,
         conversation_id: None,
         run_id: None,
+    }
+}
+
+/// What a gate of this kind asks, with nothing in it that may be left out.
+pub(crate) fn details(kind: GateKind) -> Details {
+    match kind {
+        GateKind::Checkpoint => Details::Checkpoint {},
+        GateKind::Ask => Details::Ask(Question::default()),
+        GateKind::Form => Details::Form(Form(json!({}))),
+        GateKind::Permission => Details::Permission(WantedCall {
+            run: "r".to_owned(),
+            call: "c".to_owned(),
+            input: json!({}),
+            digest: "d".to_owned(),
+            definition: json!({}),
+        }),
+        GateKind::Escalation => Details::Escalation(Overdue {
+            mission: "m".to_owned(),
+            pillar: "p".to_owned(),
+            todo_id: Ids::new(Time::from_micros(0), 8).ulid().into(),
+            deadline: None,
+            options: Vec::new(),
+        }),
     }
 }

@@ -154,10 +154,8 @@ impl Call<'_, '_> {
             true => self.checklist_text(&issue)?,
             false => String::new(),
         };
-        match command.decide(&issue, &checklist, &self.envelope.actor) {
-            Ok(decision) => self.record_issue(project, Some(issue), &decision),
-            Err(refused) => Err(self.refuse(project, &issue.id, refused)),
-        }
+        let decision = self.decided(command, (&issue, &checklist), (project, &issue.id))?;
+        self.record_issue(project, Some(issue), &decision)
     }
 
     pub(super) fn record_issue(

@@ -1,9 +1,9 @@
 //! Wakes and cancels runs, in the transaction of the cause.
 
-use punchlist_core::conversation::{Conversation, instructs};
+use punchlist_core::conversation::Conversation;
 use punchlist_core::driver::Trigger;
-use punchlist_core::effect::Effect;
-use punchlist_core::run::{CancelRun, RunState, WakeRun};
+use punchlist_core::follow::chat::{self as follow, Heard};
+use punchlist_core::run::{CancelRun, WakeRun};
 use punchlist_core::{Actor, ProjectId, Run, RunId};
 use punchlist_store::rows::lists::Lock;
 
@@ -66,36 +66,31 @@ impl Call<'_, '_> {
         Ok(lease.is_some_and(|lease| lease.held_by(clock).is_some()))
     }
 
-    /// Handles a message in a chat: wakes the run that waits there, otherwise the addressed agent
-    /// answers. Messages between agents wake nobody; an agent sees them when it reads the chat.
+    /// Handles a message in a chat: wakes the run that waits there, or lets the addressed agent
+    /// answer.
     pub(crate) fn hear(&mut self, conversation: &Conversation) -> Result<(), Error> {
-        if !instructs(&self.envelope.actor) {
-            return Ok(());
-        }
-        let spoken_to = self.tx.newest_run_as(conversation.id, conversation.addressee())?;
-        // The run may be ending right now.
-        let is_heard = match spoken_to.filter(|run| !run.is_over()) {
-            Some(run) => self.wake_run(run.project_id, run.id, Trigger::UserMessage, None)?,
-            None => false,
+        let (project, role) = (conversation.project_id, conversation.addressee());
+        let newest = self.tx.newest_run_as(conversation.id, role)?;
+        let is_heard = match follow::heard(&self.envelope.actor, newest.as_ref()) {
+            Heard::Later => true,
+            Heard::By(run) => self.wake_run(project, run, Trigger::UserMessage, None)?,
+            Heard::Answered => false,
         };
         if is_heard { Ok(()) } else { self.call_upon(conversation) }
     }
 
     /// Makes the agent that a chat addresses answer, once for all waiting messages.
     pub(crate) fn call_upon(&mut self, conversation: &Conversation) -> Result<(), Error> {
-        // A host's model gets the message from its host, at the next hook.
         let session = self.tx.session_of_conversation(conversation.id)?;
-        if session.is_some_and(|session| session.host.is_some()) {
-            return Ok(());
+        let newest = self.tx.newest_run_as(conversation.id, conversation.addressee())?;
+        let (running, effect) =
+            follow::called_upon(conversation, session.as_ref(), newest.as_ref());
+        if let Some(run) = running {
+            self.wake_run(conversation.project_id, run, Trigger::Tick, None)?;
         }
-        // An agent that works in this chat may already have read it for the last time.
-        let (conversation_id, role) = (conversation.id, conversation.addressee());
-        if let Some(run) = self.tx.newest_run_as(conversation_id, role)?
-            && run.state == RunState::Running
-        {
-            self.wake_run(run.project_id, run.id, Trigger::Tick, None)?;
+        if let Some(effect) = effect {
+            self.tx.enqueue_once(&effect, self.envelope.now, &mut self.ids)?;
         }
-        let effect = Effect::Answer { conversation_id, role };
-        Ok(self.tx.enqueue_once(&effect, self.envelope.now, &mut self.ids)?)
+        Ok(())
     }
 }

@@ -2,11 +2,11 @@
 
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::gate::{GateKind, OpenGate};
+use punchlist_core::gate::details::Question;
+use punchlist_core::gate::{Details, OpenGate};
 use punchlist_core::text::{Body, Title};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::Error;
 use crate::access::Access;
@@ -42,16 +42,11 @@ impl Define for Ask {
     type Output = AskedView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
-        let details = match &input.options {
-            Some(options) if !options.is_empty() => json!({ "options": options }),
-            _ => json!({}),
-        };
-        let (kind, text) = (GateKind::Ask, input.question.clone());
+        let options = input.options.iter().flatten().map(|option| option.as_str().to_owned());
         let asked = call.ask_through_client(&OpenGate {
-            kind,
+            details: Details::Ask(Question { options: options.collect() }),
             purpose: None,
-            text,
-            details,
+            text: input.question.clone(),
             end: IssueStatus::Resolved,
         })?;
         Ok(asked.into())

@@ -2,11 +2,10 @@
 
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::gate::{GateKind, OpenGate, Purpose};
+use punchlist_core::gate::{Details, OpenGate, Purpose};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::Error;
 use crate::access::Access;
@@ -52,13 +51,12 @@ impl Define for Checkpoint {
     type Output = AskedView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
-        let details = json!({});
-        let (kind, text) = (GateKind::Checkpoint, input.reason.clone());
+        let (details, text) = (Details::Checkpoint {}, input.reason.clone());
         let end = match input.end.unwrap_or_default() {
             End::Resolved => IssueStatus::Resolved,
             End::Rejected => IssueStatus::Rejected,
         };
-        let asked = call.ask(&OpenGate { kind, purpose: input.purpose, text, details, end })?;
+        let asked = call.ask(&OpenGate { details, purpose: input.purpose, text, end })?;
         Ok(asked.into())
     }
 }

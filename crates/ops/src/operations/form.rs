@@ -2,7 +2,7 @@
 
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::gate::{GateKind, OpenGate, form};
+use punchlist_core::gate::{Details, OpenGate, form};
 use punchlist_core::text::Body;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -49,13 +49,11 @@ impl Define for Form {
     type Output = AskedView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
-        let details = input.schema.clone();
-        let (kind, text) = (GateKind::Form, input.title.clone());
+        let details = Details::Form(form::Form(input.schema.clone()));
         let asked = call.ask_through_client(&OpenGate {
-            kind,
-            purpose: None,
-            text,
             details,
+            purpose: None,
+            text: input.title.clone(),
             end: IssueStatus::Resolved,
         })?;
         Ok(asked.into())

@@ -58,11 +58,12 @@ pub struct PermissionView {
 
 impl From<Gate> for PermissionView {
     fn from(gate: Gate) -> Self {
+        let wanted = gate.details.wanted_call();
         let revoked = gate.response.as_ref().and_then(|said| said.get("revokedAt"));
         Self {
             id: gate.id.to_string(),
             revoked_at: revoked.cloned(),
-            definition: gate.details.get("definition").cloned().unwrap_or_default(),
+            definition: wanted.map(|call| call.definition.clone()).unwrap_or_default(),
             tool: gate.text,
             agent: gate.agent.to_string(),
             granted_by: gate.answered_by,

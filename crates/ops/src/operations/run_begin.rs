@@ -1,10 +1,10 @@
 //! `run_begin`: begin a run of a configured agent that answers in a chat or works on a delegation.
 
+use punchlist_core::Actor;
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::conversation::{Message, MessageKind, Speaker};
-use punchlist_core::run::RunState;
+use punchlist_core::conversation::{MessageKind, Speaker};
+use punchlist_core::run::begin;
 use punchlist_core::text::Title;
-use punchlist_core::{Actor, AgentPath, Refusal, Role, Run};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,66 +71,44 @@ fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Er
     let conversation = call.conversation(named)?;
     let (settings, _) = call.envelope().agents.settings(name, &Overrides::default())?;
     let role = conversation.addressee();
-    let agent = path(name)?;
-    // An agent of another role may be active in the chat: the owner works while the lead reviews (M-63).
+    let agent = begin::agent_named(name)?;
     let newest = call.tx().newest_run_as(conversation.id, role)?;
-    if newest.as_ref().is_some_and(|run| run.state == RunState::Running) {
+    if begin::is_at_work(newest.as_ref()) {
         return Ok(Output { run: None, at_work: true });
     }
     let messages = call.tx().newest_messages(conversation.id, RECENT)?;
     let principal = Actor::new(role, agent.clone()).principal;
-    let is_own = |message: &Message| {
-        newest.as_ref().is_some_and(|run| {
-            message.run_id == Some(run.id) || message.id.to_string() == run.turn_id
-        })
-    };
-    let is_news = |message: &&Message| {
-        message.run_id.is_none() && message.author != principal && !is_own(message)
-    };
-    // It has seen all messages before its last one, unless its run ended without an answer.
-    let owes = newest.as_ref().is_some_and(Run::owes_an_answer);
-    let since = messages.iter().rev().take_while(|message| owes || !is_own(message));
-    let news: Vec<&Message> = since.filter(is_news).collect();
-    let Some(last) = news.first() else {
+    let Some(answered) = begin::unanswered(newest.as_ref(), &messages, &principal) else {
         return Ok(Output { run: None, at_work: false });
     };
-    // Its reach is the narrowest of all authors whom it answers.
-    let reach = news
-        .iter()
-        .fold(&last.reach, |narrow, message| narrow.narrower(&message.reach).unwrap_or(narrow));
     let about = conversation.about.as_ref();
     let new = NewRun {
         agent,
         role,
         mission: about.map(|about| about.mission_slug.clone()),
-        // A lead sees every pillar.
-        pillar: about
-            .filter(|_| role == Role::Owner)
-            .and_then(|about| about.pillar.as_ref().map(|(_, slug)| slug.clone())),
+        pillar: begin::pillar_of(role, about).map(str::to_owned),
         settings,
         plan: None,
         delegation: None,
-        reach: Some(reach.clone()),
+        reach: Some(answered.reach),
         names_model: false,
         held: false,
     };
-    let session = match role {
-        Role::Root => call.tx().session_of_conversation(conversation.id)?,
-        _ => None,
+    let session = match begin::is_in_session(role) {
+        true => call.tx().session_of_conversation(conversation.id)?,
+        false => None,
     };
-    let run = call.start_run(conversation.id, last.id.to_string(), session.as_ref(), new)?;
+    let turn = answered.turn.to_string();
+    let run = call.start_run(conversation.id, turn, session.as_ref(), new)?;
     Ok(Output { run: Some(RunView::from(&run)), at_work: false })
 }
 
 /// The run of a delegation: the one it has, or a new one.
 fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Error> {
     let (delegation, _) = call.delegation(named, Lock::Row)?;
-    if let Some(run) = call.tx().run_of_delegation(delegation.id)? {
-        // A run that drained but was not reported is reported, not repeated.
-        let usable = run.stop_reason.is_none_or(|reason| reason.is_drained());
-        if usable {
-            return Ok(Output { run: Some(RunView::from(&run)), at_work: false });
-        }
+    let earlier = call.tx().run_of_delegation(delegation.id)?;
+    if let Some(run) = earlier.filter(begin::is_kept) {
+        return Ok(Output { run: Some(RunView::from(&run)), at_work: false });
     }
     let (settings, role) = call.envelope().agents.settings(name, &Overrides::default())?;
     let project = delegation.project_id;
@@ -139,10 +117,7 @@ fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, 
         None => (call.open_chat(&format!("{}: {}", delegation.kind, delegation.mission))?.id, None),
     };
     let recent = call.tx().newest_messages(conversation, 50)?;
-    let order = recent.iter().rev().find(|message| {
-        message.author == delegation.delegated_by && message.text == delegation.mission
-    });
-    let turn_id = match order {
+    let turn_id = match begin::order(&delegation, &recent) {
         Some(message) => message.id,
         None => {
             let said = (Speaker::User, MessageKind::Text);
@@ -151,16 +126,8 @@ fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, 
             call.post_as(author, project, conversation, said, text, None)?.id
         }
     };
-    // In a pillar's chat the owner works; elsewhere a worker, which sees no list.
-    let role = match (&about, role) {
-        (Some(_), Some(Role::Owner) | None) => Role::Owner,
-        (_, Some(Role::Owner | Role::Worker) | None) => Role::Worker,
-        (_, Some(role)) => return Err(Refusal::MayNotRun { role }.into()),
-    };
-    let agent = match role {
-        Role::Owner => path(name)?,
-        _ => delegation.agent.clone(),
-    };
+    let role = begin::role_for_work(about.as_ref(), role)?;
+    let agent = begin::agent_for_work(role, name, &delegation)?;
     let new = NewRun {
         agent,
         role,
@@ -175,9 +142,4 @@ fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, 
     };
     let run = call.start_run(conversation, turn_id.to_string(), None, new)?;
     Ok(Output { run: Some(RunView::from(&run)), at_work: false })
-}
-
-fn path(name: &str) -> Result<AgentPath, Error> {
-    AgentPath::parse(name)
-        .ok_or_else(|| Error::from(Refusal::BadAgentType { name: name.to_owned() }))
 }

@@ -1,11 +1,12 @@
 //! `run_start`: start a run of an agent that answers a message.
 
-use punchlist_core::authority::{Action, Subject, may_any, owns_agent, reaches_run};
+use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::driver::Trigger;
-use punchlist_core::run::RunState;
+use punchlist_core::run::SettingsOf;
+use punchlist_core::run::begin::{self, Course};
 use punchlist_core::text::{Body, Title};
-use punchlist_core::{AgentPath, Refusal, Role, Scope};
+use punchlist_core::{Refusal, Scope};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -83,15 +84,10 @@ impl Define for RunStart {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let actor = &call.envelope().actor;
-        // A token names its agent; any other caller is primary unless an agent is named.
-        let own = if actor.fixed { actor.agent.as_str() } else { "primary" };
-        let name = input.agent.0.as_ref().map_or(own, Title::as_str);
-        let Some(agent) = AgentPath::parse(name) else {
-            return Err(Refusal::BadAgentType { name: name.to_owned() }.into());
-        };
+        let name = input.agent.0.as_ref().map_or(begin::default_agent(actor), Title::as_str);
+        let agent = begin::agent_named(name)?;
         let held = input.held == Some(true);
-        let queued =
-            !held && actor.fixed && !may_any(actor.role, Subject::Run, Action::ChooseModel);
+        let queued = begin::settings_of(actor, held) == SettingsOf::Executor;
         let over = Overrides {
             // No settings are needed if the process that executes the run brings its own.
             model: input
@@ -106,7 +102,7 @@ impl Define for RunStart {
             max_total_tokens: input.max_total_tokens.and_then(|n| u64::try_from(n).ok()),
         };
         let (settings, role) = call.envelope().agents.settings(name, &over)?;
-        let role = role.unwrap_or(if agent.is_subagent() { Role::Worker } else { Role::Root });
+        let role = begin::role_of(&agent, role);
         let plan = match &input.plan_file.0 {
             Some(file) => Some(known_plan(call, file, input.branch.0.as_ref())?),
             None => None,
@@ -136,38 +132,17 @@ impl Define for RunStart {
             None => session,
         };
         let conversation = session.conversation_id;
-        let going = call.tx().newest_run_in(conversation)?.filter(|run| !run.is_over());
-        if let Some(run) = going.as_ref().filter(|run| run.state == RunState::Running) {
-            // This includes a run whose process died: the process that takes it over will continue
-            // it.
-            let agent = run.agent.clone();
-            return Err(Refusal::AgentAtWork { conversation, agent }.into());
-        }
-        // A waiting run gets the message; an open gate stays open.
-        if let Some(run) = going {
-            let actor = &call.envelope().actor;
-            if !owns_agent(actor, &run.agent) {
-                return Err(Refusal::NotYourself { agent: run.agent }.into());
-            }
-            if !reaches_run(actor, &run) {
-                let missing = format!("as far as run {}", run.id);
-                return Err(Refusal::OutOfReach { missing }.into());
-            }
-            let said = (Speaker::User, MessageKind::Text);
-            let text = input.prompt.as_str().to_owned();
-            call.post(session.project_id, conversation, said, text)?;
-            call.wake_run(session.project_id, run.id, Trigger::UserMessage, None)?;
-            let (run, _) = call.run(&run.id.to_string(), Lock::No)?;
-            return Ok(Output { run: RunView::from(&run) });
-        }
+        let newest = call.tx().newest_run_in(conversation)?;
+        let course = begin::course(&call.envelope().actor, newest.as_ref())?;
         let said = (Speaker::User, MessageKind::Text);
         let text = input.prompt.as_str().to_owned();
         let message = call.post(session.project_id, conversation, said, text)?;
-        // The run also reaches its session, because the actor who started it does.
-        let mut reach = call.envelope().actor.reach.clone();
-        if reach.is_narrowed() && reach.session.is_none() {
-            reach.session = Some(session.id.to_string());
+        if let Course::Resume(id) = course {
+            call.wake_run(session.project_id, id, Trigger::UserMessage, None)?;
+            let (run, _) = call.run(&id.to_string(), Lock::No)?;
+            return Ok(Output { run: RunView::from(&run) });
         }
+        let reach = begin::reach_in(&call.envelope().actor, session.id);
         let new = NewRun {
             agent,
             role,

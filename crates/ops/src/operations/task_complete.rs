@@ -1,9 +1,10 @@
 //! `task_complete`: complete a task.
 
-use punchlist_core::authority::{Action, Verdict, authority};
-use punchlist_core::command::{CompleteTodo, HeartbeatTodo};
+use punchlist_core::authority::Action;
+use punchlist_core::command::HeartbeatTodo;
+use punchlist_core::plan::Completion;
 use punchlist_core::text::Body;
-use punchlist_core::{ListKind, Refusal, TodoKind, plan};
+use punchlist_core::{Command, ListKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,40 +50,28 @@ impl Define for TaskComplete {
     type Output = PlanView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
-        let all = input.with_children == Some(true);
-        let (mut snapshot, todo_id) =
-            if all { call.lock_plan_of(&input.task_id)? } else { call.todo(&input.task_id)? };
-        let (role, action) = (call.envelope().actor.role, Action::CompleteWithChildren);
-        let (list, todo_kind) = (snapshot.list.kind(), TodoKind::Step);
-        if let (true, Verdict::Deny(denial)) =
-            (all, authority(role, list, todo_kind, action, false))
-        {
-            return Err(Refusal::NotPermitted { role, action, list, todo_kind, denial }.into());
-        }
-        if let Some(epoch) = input.epoch {
-            let clock = call.tx().clock()?;
-            let lease = call.decide(&mut snapshot, HeartbeatTodo { todo_id, epoch, clock });
-            if let Err(stale) = lease {
-                call.keep_words(input.outcome.0.as_ref().map(Body::as_str));
-                return Err(stale);
-            }
-        }
-        let outcome = input.outcome.0.clone().map(Body::into_string);
-        let complete = |todo_id| CompleteTodo {
-            todo_id,
-            outcome: outcome.clone(),
-            evidence: Vec::new(),
-            metrics_impacted: Vec::new(),
+        let with_children = input.with_children == Some(true);
+        let (mut snapshot, todo_id) = match with_children {
+            true => call.lock_plan_of(&input.task_id)?,
+            false => call.todo(&input.task_id)?,
         };
-        if all {
-            // Deepest first, because a task with open tasks below it cannot be completed.
-            for below in plan::open_below(&snapshot, todo_id).into_iter().rev() {
-                call.decide(&mut snapshot, complete(below))?;
-            }
-        } else {
+        if !with_children {
             call.bring_children(&mut snapshot, todo_id)?;
         }
-        call.decide(&mut snapshot, complete(todo_id))?;
+        let lease = match input.epoch {
+            Some(epoch) => Some(HeartbeatTodo { todo_id, epoch, clock: call.tx().clock()? }),
+            None => None,
+        };
+        let outcome = input.outcome.0.clone().map(Body::into_string);
+        let completion = Completion { todo_id, outcome, lease, with_children };
+        for command in completion.commands(call.envelope().actor.role, &snapshot)? {
+            let is_lease = matches!(command, Command::HeartbeatTodo(_));
+            let decided = call.decide(&mut snapshot, command);
+            if decided.is_err() && is_lease {
+                call.keep_words(input.outcome.0.as_ref().map(Body::as_str));
+            }
+            decided?;
+        }
         let (snapshot, _) = call.plan_of(&todo_id.to_string())?;
         PlanView::of(call, &snapshot)
     }

@@ -1,5 +1,6 @@
 //! A gate as callers see it, with everything a person needs to decide.
 
+use punchlist_core::gate::form::Form;
 use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_core::select::ordered;
 use punchlist_core::{Gate, IssueStatus, Time, TodoKind};
@@ -32,7 +33,7 @@ pub struct GateView {
     pub text: String,
     /// The options of a question.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub options: Option<Value>,
+    pub options: Option<Vec<String>>,
     /// The fields of a form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
@@ -106,15 +107,11 @@ impl GateView {
             }
             open_children = call.open_children(issue)?.into_iter().map(IssueRef::from).collect();
         }
-        let part = |name: &str| gate.details.get(name).cloned();
-        let of_escalation = |name: &str| {
-            let value = part(name).filter(|_| gate.kind == GateKind::Escalation);
-            value.and_then(|value| value.as_str().map(str::to_owned))
-        };
-        let is_permission = gate.kind == GateKind::Permission;
+        let (form, wanted) = (gate.details.form(), gate.details.wanted_call());
+        let (overdue, options) = (gate.details.overdue(), gate.details.options());
         Ok(Self {
             id: gate.id.to_string(),
-            kind: gate.kind,
+            kind: gate.kind(),
             purpose: gate.purpose,
             state: gate.state,
             session: gate.session_id.map(|id| id.to_string()),
@@ -124,13 +121,13 @@ impl GateView {
                 .map(|issue| issue.revision)
                 .filter(|_| gate.purpose == Some(Purpose::SignOff)),
             end: gate.end,
-            options: part("options"),
-            schema: (gate.kind == GateKind::Form).then(|| gate.details.clone()),
-            tool: is_permission.then(|| gate.text.clone()),
-            input: part("input").filter(|_| is_permission),
-            definition: part("definition").filter(|_| is_permission),
-            mission: of_escalation("mission"),
-            pillar: of_escalation("pillar"),
+            options: (!options.is_empty()).then(|| options.to_vec()),
+            schema: form.map(|Form(schema)| schema.clone()),
+            tool: wanted.map(|_| gate.text.clone()),
+            input: wanted.map(|call| call.input.clone()),
+            definition: wanted.map(|call| call.definition.clone()),
+            mission: overdue.map(|item| item.mission.clone()),
+            pillar: overdue.map(|item| item.pillar.clone()),
             todo_id: gate.todo_id.map(|id| id.to_string()),
             run_id: gate.run_id.map(|id| id.to_string()),
             text: gate.text,

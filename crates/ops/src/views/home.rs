@@ -262,7 +262,7 @@ pub(crate) fn waiting(
         };
         rows.push(WaitingRow {
             id: gate.id.to_string(),
-            kind: gate.kind,
+            kind: gate.kind(),
             purpose: gate.purpose,
             number,
             text: gate.text,

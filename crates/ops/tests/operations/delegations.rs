@@ -175,7 +175,6 @@ fn work_is_taken_by_lease_and_reported_once(backend: Backend) {
         world.call_in(&worker, "delegation_report", input)
     };
     // A stale epoch is refused and logged, whatever the call was.
-    let before = world.log().len();
     assert_eq!(failed(7).unwrap_err().code(), "stale_epoch");
     let beat = json!({ "delegationId": id, "epoch": 7 });
     let beat = world.call_in(&worker, "delegation_heartbeat", beat).unwrap_err();

@@ -37,7 +37,7 @@ macro_rules! select {
     };
 }
 
-/// Queued, or held by a lease that has expired.
+/// Free (`core::delegation::is_free`), and what the caller asks for.
 macro_rules! free {
     ($lock:expr) => {
         select!(

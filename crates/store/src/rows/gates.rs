@@ -1,6 +1,6 @@
 //! Gates: questions that wait for a person, by project, session and issue.
 
-use punchlist_core::gate::{GateKind, GateState, Purpose, apply_gate};
+use punchlist_core::gate::{Details, GateKind, GateState, Purpose, apply_gate};
 use punchlist_core::{
     AgentPath, Decision, Event, Gate, GateId, IssueId, IssueStatus, ProjectId, RunId, SessionId,
     Time, TodoId,
@@ -204,7 +204,7 @@ impl Tx<'_> {
         let issue = gate.issue_id.map(|id| id.to_string());
         let todo = gate.todo_id.map(|id| id.to_string());
         let run = gate.run_id.map(|id| id.to_string());
-        let details = gate.details.to_string();
+        let details = gate.details.to_json()?;
         let reach = reach_text(&gate.reach)?;
         let response = gate.response.as_ref().map(ToString::to_string);
         self.write(
@@ -217,7 +217,7 @@ impl Tx<'_> {
             &[
                 (&id).into(),
                 (&project).into(),
-                gate.kind.name().into(),
+                gate.kind().name().into(),
                 gate.purpose.map(Purpose::name).into(),
                 gate.state.name().into(),
                 session.as_deref().into(),
@@ -263,10 +263,11 @@ impl Tx<'_> {
 
 fn read(row: &Row<'_>) -> Result<Gate, Error> {
     let response = row.opt_str(13)?.map(serde_json::from_str).transpose()?;
+    let kind = word("gate kind", row.str(2)?, GateKind::parse)?;
     Ok(Gate {
         id: word("gate id", row.str(0)?, GateId::parse)?,
         project_id: word("project id", row.str(1)?, ProjectId::parse)?,
-        kind: word("gate kind", row.str(2)?, GateKind::parse)?,
+        details: Details::read(kind, row.str(8)?)?,
         purpose: row.opt_str(3)?.map(|word_| word("purpose", word_, Purpose::parse)).transpose()?,
         state: word("gate state", row.str(4)?, GateState::parse)?,
         session_id: row
@@ -275,7 +276,6 @@ fn read(row: &Row<'_>) -> Result<Gate, Error> {
             .transpose()?,
         issue_id: row.opt_str(6)?.map(|id| word("issue id", id, IssueId::parse)).transpose()?,
         text: row.text(7)?,
-        details: serde_json::from_str(row.str(8)?)?,
         asked_by: row.text(9)?,
         agent: word("agent path", row.str(10)?, AgentPath::parse)?,
         created_at: time(row, 11)?,

@@ -387,8 +387,7 @@ impl Tx<'_> {
         self.query(statement, &params, read)
     }
 
-    /// Issues that somebody could start: not closed, not deferred, not assigned, and not blocked by
-    /// an open issue. Most urgent first, then oldest.
+    /// Issues that somebody could start (`core::issue::ready`), by urgency.
     pub fn ready_issues(
         &mut self,
         project: ProjectId,

@@ -1,5 +1,6 @@
 //! SQL that repeats a rule of the core for speed gives the same result as the core on any list: the
-//! next item of a taker (`rows/take.rs`), and the current task of a plan (`rows/places.rs`).
+//! next item of a taker (`rows/take.rs`), the current task of a plan (`rows/places.rs`), and the tasks
+//! that an agent has not claimed (`rows/todos.rs`).
 //!
 //! The lists are created by commands, so that only valid lists occur. Each store holds many of
 //! them.
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use punchlist_core::agent::SetAgentStatus;
 use punchlist_core::command::{
     AssignTodo, CancelTodo, ChainTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo,
     DemoteTodo, HoldTodo, NewTodo, ReleaseTodo, StartTodo, TakeTodo,
@@ -18,7 +20,8 @@ use punchlist_core::select::next_for;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::todo::HoldKind;
 use punchlist_core::{
-    Actor, AgentPath, List, ListId, ListKind, Role, Scope, Snapshot, Status, Time, decide,
+    Actor, AgentPath, AgentStatus, List, ListId, ListKind, Role, Scope, Snapshot, Status, Time,
+    TodoId, decide,
 };
 use punchlist_store::rows::take::Look;
 use punchlist_store::{Error, Load, Store};
@@ -281,4 +284,29 @@ fn the_position_is_the_one_the_core_gives(backend: Backend) {
     });
 }
 
-on_every_store!(the_next_item_is_the_one_the_core_gives, the_position_is_the_one_the_core_gives);
+/// The tasks that the status `complete` claims are those the core would claim.
+fn the_unclaimed_tasks_are_those_of_the_core(backend: Backend) {
+    each_list(backend, |fixture, list| {
+        let (whole, _) = whole(&fixture.store, list, fixture.now);
+        for Actor { agent, .. } in agents() {
+            let (status, note) = (AgentStatus::Complete, None);
+            let done = SetAgentStatus { agent: agent.clone(), status, note };
+            let by = Actor::new(Role::Operator, AgentPath::primary());
+            let claimed = whole.todos.values().filter(|task| done.claims(task, &by));
+            let mut expected: Vec<TodoId> = claimed.map(|task| task.id).collect();
+            expected.sort();
+            let project = list.project_id;
+            let found = fixture.read(move |tx| tx.unclaimed_tasks_of(project, &agent));
+            // The project has other lists too.
+            let here =
+                found.into_iter().map(|(id, _)| id).filter(|id| whole.todos.contains_key(id));
+            assert_eq!(here.collect::<Vec<_>>(), expected, "{whole:#?}");
+        }
+    });
+}
+
+on_every_store!(
+    the_next_item_is_the_one_the_core_gives,
+    the_position_is_the_one_the_core_gives,
+    the_unclaimed_tasks_are_those_of_the_core
+);

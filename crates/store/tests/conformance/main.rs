@@ -21,6 +21,7 @@ mod portable;
 mod postgres_line;
 mod restored_log;
 mod rows;
+mod rows_agree;
 mod sqlite_file;
 mod task_view;
 mod transactions;

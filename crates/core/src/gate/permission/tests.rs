@@ -21,14 +21,19 @@ fn gate(n: u128, state: GateState, response: Value, minute: i64) -> Gate {
         run_id: None,
         id: id(n),
         project_id: project(),
-        kind: GateKind::Permission,
+        details: Details::Permission(WantedCall {
+            run: "r".to_owned(),
+            call: "c".to_owned(),
+            input: json!({}),
+            digest: "d".to_owned(),
+            definition: is("x"),
+        }),
         purpose: None,
         state,
         session_id: None,
         issue_id: None,
         todo_id: None,
         text: "deploy".to_owned(),
-        details: json!({ "run": "r", "call": "c", "digest": "d", "definition": is("x") }),
         asked_by: "system:runner".to_owned(),
         reach: crate::Reach::default(),
         agent: AgentPath::parse("coder").unwrap(),
@@ -142,21 +147,23 @@ fn the_same_call_is_the_same_question() {
         assert_eq!(said(state), Permitted::Said(id(7)), "{state:?}");
     }
     assert!(matches!(said(GateState::Superseded), Permitted::New(_)));
-    for (field, other) in [
-        ("run", json!("r2")),
-        ("call", json!("c2")),
-        ("digest", json!("e")),
-        ("definition", is("y")),
+    let of = |gate: &Gate| gate.details.wanted_call().unwrap().clone();
+    let same = of(&gate(7, GateState::Resumed, Value::Null, 1));
+    for other in [
+        WantedCall { run: "r2".to_owned(), ..same.clone() },
+        WantedCall { call: "c2".to_owned(), ..same.clone() },
+        WantedCall { digest: "e".to_owned(), ..same.clone() },
+        WantedCall { definition: is("y"), ..same.clone() },
     ] {
         let mut gate = gate(7, GateState::Resumed, Value::Null, 1);
-        gate.details[field] = other;
+        gate.details = Details::Permission(other.clone());
         let asked = ask(Role::System, "runner", "coder", &[gate]).unwrap();
-        assert!(matches!(asked, Permitted::New(_)), "{field}");
+        assert!(matches!(asked, Permitted::New(_)), "{other:?}");
     }
     // A standing permission given meanwhile ends the wait.
     let gates = [gate(1, GateState::Open, Value::Null, 0), {
         let mut other = gate(2, GateState::Resumed, always(), 1);
-        other.details["call"] = json!("c2");
+        other.details = Details::Permission(WantedCall { call: "c2".to_owned(), ..same });
         other
     }];
     let asked = ask(Role::System, "runner", "coder", &gates).unwrap();

@@ -12,14 +12,19 @@ use punchlist_core::{
 };
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::world::{World, details};
+
+fn call_of(program: &str) -> Value {
+    json!({ "run": "r", "call": "c", "input": {}, "digest": "d",
+        "definition": { "command": program } })
+}
 
 fn gate(seed: u128) -> Gate {
     let mut ids = Ids::new(Time::from_micros(0), seed);
     serde_json::from_value(json!({
         "id": GateId::from(ids.ulid()), "projectId": ProjectId::from(ids.ulid()),
         "kind": "permission", "purpose": null, "state": "open", "sessionId": null,
-        "issueId": null, "text": "ls", "details": { "definition": { "command": "ls" } },
+        "issueId": null, "text": "ls", "details": call_of("ls"),
         "askedBy": "root:primary", "agent": "primary", "createdAt": "2026-11-15T09:00:00Z",
         "revision": null, "response": null, "answeredBy": null, "answeredAt": null,
         "collectedAt": null,
@@ -54,7 +59,8 @@ fn an_answer_wakes_the_runs_that_wait_for_it() {
 #[test]
 fn a_standing_permission_answers_the_same_question() {
     let (same, mut other, mut closed) = (gate(2), gate(3), gate(4));
-    other.details = json!({ "definition": { "command": "rm" } });
+    other.details =
+        serde_json::from_value(json!({ "kind": "permission", "details": call_of("rm") })).unwrap();
     closed.state = GateState::Refused;
     let others = [gate(1), same.clone(), other, closed];
     let given = |allow: &str| Gate {
@@ -70,7 +76,7 @@ fn a_standing_permission_answers_the_same_question() {
 #[test]
 fn an_answer_to_an_escalation_changes_its_item() {
     let todo_id = TodoId::from(Ids::new(Time::from_micros(0), 9).ulid());
-    let asked = Gate { kind: GateKind::Escalation, todo_id: Some(todo_id), ..gate(1) };
+    let asked = Gate { details: details(GateKind::Escalation), todo_id: Some(todo_id), ..gate(1) };
     let cancel = |words: &str| {
         let outcome = Some(format!("answered: {words}"));
         Some((todo_id, Command::from(CancelTodo { todo_id, outcome })))

@@ -1,5 +1,6 @@
 //! Consequences of events, as tables.
 
+mod chat;
 mod delegation;
 mod gate;
 mod mission;

@@ -223,8 +223,7 @@ fn pause(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup 
 
 fn question(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {
     let key = format!("answer-{}", item.id());
-    let options = gate.options.as_ref().and_then(Value::as_array).map(Vec::as_slice);
-    let options = options.unwrap_or_default();
+    let options = gate.options.as_deref().unwrap_or_default();
     let own = if options.is_empty() { "Answer" } else { "Another answer" };
     html! {
         (forms::form(visit, &key, "answer", &html! {
@@ -233,11 +232,11 @@ fn question(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Mark
                 fieldset.options {
                     legend.hidden { "Answer" }
                     @for (n, option) in options.iter().enumerate() {
-                        @let value = option.to_string();
+                        @let value = Value::from(option.as_str()).to_string();
                         label.option {
                             input type="radio" name="option" value=(value)
                                 checked[visit.typed(&key, "option", "") == value];
-                            span { (plain(option)) }
+                            span { (option) }
                             span.hidden { " " (n + 1) }
                         }
                     }
