@@ -200,7 +200,7 @@ fn reply(gate: &GateView) -> Given {
     let question = format!("{how} [- refuses, empty leaves it open] ");
     let Some(said) = prompt::ask(&question)? else { return Ok(None) };
     let by_number = said.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-    let is_option = options.iter().any(|option| *option == said);
+    let is_option = options.contains(&said);
     let chosen = by_number.filter(|_| !is_option).and_then(|n| options.get(n));
     Ok(match (said.as_str(), chosen) {
         ("", _) => None,

@@ -137,21 +137,33 @@ pub(crate) mod tests {
         ("ask", r#"{"options":["8080","8443"]}"#),
         (
             "form",
-            r#"{"type":"object","required":["region"],"properties":{"region":{"type":"string","enum":["eu","us"]},"canary":{"type":"boolean"}}}"#,
+            concat!(
+                r#"{"type":"object","required":["region"],"#,
+                r#""properties":{"region":{"type":"string","enum":["eu","us"]},"canary":{"type":"boolean"}}}"#
+            ),
         ),
         // The asker's own order of the keys.
         ("form", r#"{"properties":{"n":{"maximum":9.5,"type":"number"}},"title":"n"}"#),
         (
             "permission",
-            r#"{"run":"01JCQ0000000000000000000AB","call":"c1","input":{"b":1,"a":"…"},"digest":"9f86","definition":{"command":["deploy"],"folder":"/srv"}}"#,
+            concat!(
+                r#"{"run":"01JCQ0000000000000000000AB","call":"c1","input":{"b":1,"a":"…"}"#,
+                r#","digest":"9f86","definition":{"command":["deploy"],"folder":"/srv"}}"#
+            ),
         ),
         (
             "escalation",
-            r#"{"mission":"m","pillar":"p","todoId":"01JCQ0000000000000000000AC","deadline":"2026-11-15","options":["extend to YYYY-MM-DD","cancel"]}"#,
+            concat!(
+                r#"{"mission":"m","pillar":"p","todoId":"01JCQ0000000000000000000AC","deadline":"2026-11-15""#,
+                r#","options":["extend to YYYY-MM-DD","cancel"]}"#
+            ),
         ),
         (
             "escalation",
-            r#"{"mission":"m","pillar":"p","todoId":"01JCQ0000000000000000000AC","deadline":null,"options":["extend to YYYY-MM-DD","cancel"]}"#,
+            concat!(
+                r#"{"mission":"m","pillar":"p","todoId":"01JCQ0000000000000000000AC","deadline":null"#,
+                r#","options":["extend to YYYY-MM-DD","cancel"]}"#
+            ),
         ),
     ];
 
