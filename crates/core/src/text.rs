@@ -70,11 +70,12 @@ fn clean(raw: &str, limit: usize, unit: Unit) -> Result<&str, TextFault> {
     if text.contains('\0') {
         return Err(TextFault::Nul);
     }
+    // The limit is that of the JSON Schema, so it counts the text as it was sent.
     let length = match unit {
-        Unit::Bytes => text.len(),
+        Unit::Bytes => raw.len(),
         // If even the bytes fit, the characters need not be counted.
-        Unit::Characters if text.len() <= limit => text.len(),
-        Unit::Characters => text.chars().count(),
+        Unit::Characters if raw.len() <= limit => raw.len(),
+        Unit::Characters => raw.chars().count(),
     };
     if length > limit {
         return Err(TextFault::TooLong { limit, length, unit });
@@ -202,6 +203,9 @@ mod tests {
         assert_eq!(Title::new(" \t\n\u{a0}"), Err(TextFault::Blank));
         assert_eq!(Title::new("a\0b"), Err(TextFault::Nul));
         assert!(Title::new(&"ä".repeat(500)).is_ok());
+        let (limit, length, unit) = (500, 501, Unit::Characters);
+        let long = format!("{} ", "ä".repeat(500));
+        assert_eq!(Title::new(&long), Err(TextFault::TooLong { limit, length, unit }));
         assert_eq!(
             Title::new(&"ä".repeat(501)),
             Err(TextFault::TooLong { limit: 500, length: 501, unit: Unit::Characters })

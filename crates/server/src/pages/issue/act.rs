@@ -100,7 +100,7 @@ fn transition(visit: &Visit, number: i64, form: &Form) -> Result<Done, Error> {
         input["confirm"] = true.into();
     }
     visit.post("issue_transition", input)?;
-    let word = IssueStatus::parse(status).map(|status| marks::issue_word(status));
+    let word = IssueStatus::parse(status).map(marks::issue_word);
     let notice =
         Notice::done(format!("#{number} is {} now.", word.unwrap_or_default().to_lowercase()));
     let before = form.text("before");

@@ -56,7 +56,7 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
             let number = number.ok_or_else(|| forms::unknown(form))?;
             let input = serde_json::json!({ "number": number, "status": status });
             visit.post("issue_transition", input)?;
-            let state = IssueStatus::parse(status).map(|status| marks::issue_word(status));
+            let state = IssueStatus::parse(status).map(marks::issue_word);
             let word = state.unwrap_or_default().to_lowercase();
             let notice = Notice::done(format!("#{number} is {word} now."));
             let before = form.text("before");
