@@ -272,8 +272,8 @@ fn works_on(visit: &Visit, one: &Known<'_>) -> Markup {
                     }
                 }
                 @if let Some(number) = run.number { " " span.hint { "#" (number) } }
-                @if let Some(wait) = &run.waits_for { " " span.amber { (words::waits(&wait.kind)) } }
             }
+            @if let Some(wait) = &run.waits_for { p { span.amber { (words::waits(&wait.kind)) } } }
         }
         @if one.leases.len() + one.runs.len() > 6 { p.hint { "and more" } }
         @if let Some(note) = one.agent.and_then(|agent| agent.note.as_deref()) { p.hint { (note) } }
