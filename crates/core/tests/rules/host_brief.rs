@@ -1,4 +1,4 @@
-//! What a host's model is told, and how its own list is copied.
+//! The text for a host's model, and the copy of the host's own list.
 
 use punchlist_core::command::{ClaimTodo, ListedTodo, ReplaceTodos};
 use punchlist_core::conversation::{Message, MessageKind, Speaker};

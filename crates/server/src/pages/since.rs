@@ -97,15 +97,17 @@ struct Happened {
 impl Happened {
     fn of(visit: &Visit, project: &str, row: &EventRow) -> Option<Self> {
         let deed = Deed::of(row)?;
-        let cost_usd = match row.event() {
-            Some(Event::RunStopped(event)) => {
-                let input = run_show::Input { run: event.run_id.into() };
-                let shown = visit.run_in::<RunShow>(project, input).ok();
-                shown.and_then(|shown| shown.run.usage.cost_usd)
-            }
+        let cost_usd = match deed {
+            Deed::RunEnded | Deed::Failed => Self::cost(visit, project, row),
             _ => None,
         };
         Some(Self { at: row.at, deed, cost_usd })
+    }
+
+    fn cost(visit: &Visit, project: &str, row: &EventRow) -> Option<f64> {
+        let Event::RunStopped(event) = row.event()? else { return None };
+        let input = run_show::Input { run: event.run_id.into() };
+        visit.run_in::<RunShow>(project, input).ok()?.run.usage.cost_usd
     }
 }
 
