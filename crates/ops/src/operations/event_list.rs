@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use memchr::memmem::Finder;
 use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::{
     ConversationId, DelegationId, Event, GateId, IssueId, MetricId, ProjectId, RunId, SessionId,
@@ -278,8 +279,9 @@ fn names(
     events: &[EventRow],
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut names = BTreeMap::new();
+    let finder = Finder::new(ID);
     for event in events {
-        for (field, id) in ids(&event.r#type, event.data.get()) {
+        for (field, id) in ids(&finder, &event.r#type, event.data.get()) {
             if !names.contains_key(id)
                 && reaches(call, (field, id))?
                 && let Some(name) = name_of(call, project, (field, id))?
@@ -310,16 +312,23 @@ const NAMED_LISTS: [(&str, &str, &str); 3] = [
     ("collection_queued", "\"metricIds\":[\"", "metricId"),
 ];
 
+/// What comes before an id: the end of its field's name.
+const ID: &str = "Id\":\"";
+
 /// The ids in an event's data, each with its field. The JSON is searched and not parsed, which is
 /// exact: inside of a string every quotation mark has a backslash before it.
-fn ids<'a>(of: &str, data: &'a str) -> impl Iterator<Item = (&'static str, &'a str)> {
+fn ids<'a>(
+    finder: &Finder<'_>,
+    of: &str,
+    data: &'a str,
+) -> impl Iterator<Item = (&'static str, &'a str)> {
     let lists = NAMED_LISTS.iter().filter(move |(known, ..)| *known == of);
     let listed = lists.flat_map(move |(_, start, field)| {
         let list = data.split_once(start).and_then(|(_, rest)| rest.split_once("\"]"));
         list.into_iter().flat_map(|(ids, _)| ids.split("\",\"")).map(|id| (*field, id))
     });
-    let alone = data.match_indices("Id\":\"").filter_map(|(at, found)| {
-        let (before, after) = (&data[..at + 2], &data[at + found.len()..]);
+    let alone = finder.find_iter(data.as_bytes()).filter_map(|at| {
+        let (before, after) = (&data[..at + 2], &data[at + ID.len()..]);
         let name = &before[before.rfind('"')? + 1..];
         let field = NAMED.iter().find(|field| **field == name)?;
         Some((*field, after.split('"').next()?))
@@ -380,19 +389,22 @@ fn name_of(
 mod tests {
     use super::*;
 
+    fn found<'a>(of: &str, data: &'a str) -> Vec<(&'static str, &'a str)> {
+        ids(&Finder::new(ID), of, data).collect()
+    }
+
     #[test]
     fn ids_are_found_by_their_fields_and_not_in_texts() {
         let data = serde_json::json!({
             "todoId": "A", "note": { "sessionId": "B", "text": "\"todoId\":\"C\" and \\\"runId\":\"D" },
             "issueId": null, "myrunId": "E", "listId": "F", "runId": "G",
         });
-        let mut found: Vec<_> =
-            ids("todo_noted", &data.to_string()).map(|(f, id)| format!("{f} {id}")).collect();
-        found.sort_unstable();
-        assert_eq!(found, ["runId G", "sessionId B", "todoId A"]);
+        let mut shown: Vec<_> =
+            found("todo_noted", &data.to_string()).iter().map(|(f, id)| format!("{f} {id}")).collect();
+        shown.sort_unstable();
+        assert_eq!(shown, ["runId G", "sessionId B", "todoId A"]);
         let chained = serde_json::json!({ "todoId": "A", "after": ["B", "C"] }).to_string();
-        let found: Vec<_> = ids("todo_chained", &chained).collect();
-        assert_eq!(found, [("todoId", "A"), ("todoId", "B"), ("todoId", "C")]);
-        assert_eq!(ids("todo_started", r#"{"todoId":"#).count(), 0);
+        assert_eq!(found("todo_chained", &chained), [("todoId", "A"), ("todoId", "B"), ("todoId", "C")]);
+        assert_eq!(found("todo_started", r#"{"todoId":"#), []);
     }
 }

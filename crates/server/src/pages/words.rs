@@ -1,6 +1,6 @@
 //! How pages write names, times, counts and errors.
 
-use jiff::tz::TimeZone;
+use jiff::tz::Offset;
 use jiff::{Timestamp, civil};
 use maud::{Markup, PreEscaped, html};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -85,17 +85,20 @@ fn seconds(from: Time, to: Time) -> i64 {
 
 /// "26 min", "2 h", "3 days".
 pub(crate) fn span(from: Time, to: Time) -> String {
-    match seconds(from, to) {
-        s if s < 60 => format!("{s} s"),
-        s if s < 3_600 => format!("{} min", s / 60),
-        s if s < 48 * 3_600 => format!("{} h", s / 3_600),
-        s => format!("{} days", s / 86_400),
-    }
+    let (n, unit) = match seconds(from, to) {
+        s if s < 60 => (s, " s"),
+        s if s < 3_600 => (s / 60, " min"),
+        s if s < 48 * 3_600 => (s / 3_600, " h"),
+        s => (s / 86_400, " days"),
+    };
+    let mut text = n.to_string();
+    text.push_str(unit);
+    text
 }
 
 fn civil(time: Time) -> Option<civil::DateTime> {
     let at = Timestamp::from_microsecond(time.micros()).ok()?;
-    Some(at.to_zoned(TimeZone::UTC).datetime())
+    Some(Offset::UTC.to_datetime(at))
 }
 
 /// "14 Dec", with the year if it is not the current one.
@@ -110,7 +113,7 @@ pub(crate) fn date(time: Time, now: Time) -> String {
 fn ago_words(time: Time, now: Time) -> String {
     match seconds(time, now) {
         s if s < 10 => "just now".to_owned(),
-        s if s < 24 * 3_600 => format!("{} ago", span(time, now)),
+        s if s < 24 * 3_600 => span(time, now) + " ago",
         s if s < 48 * 3_600 => "yesterday".to_owned(),
         s if s < 7 * 86_400 => format!("{} days ago", s / 86_400),
         _ => date(time, now),
@@ -127,14 +130,22 @@ fn shown(time: Time, words: &str, style: &'static str) -> Markup {
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// The exact time, for a tooltip. A page has one for each of its times, so it is written without a
-/// pattern that would have to be read each time.
+/// The exact time, for a tooltip. A page has one for each of its times, so it is put together without
+/// a pattern that would have to be read each time.
 fn exact(time: Time) -> String {
     let Some(at) = civil(time) else { return String::new() };
     let month = usize::try_from(at.month() - 1).ok().and_then(|month| MONTHS.get(month));
-    let (hour, minute, second) = (at.hour(), at.minute(), at.second());
-    let month = month.copied().unwrap_or_default();
-    format!("{} {month} {}, {hour:02}:{minute:02}:{second:02} UTC", at.day(), at.year())
+    let mut text = at.day().to_string();
+    text.reserve_exact("31 Dec 2026, 23:59:59 UTC".len());
+    for part in [" ", month.copied().unwrap_or_default(), " ", &at.year().to_string(), ","] {
+        text.push_str(part);
+    }
+    for (before, n) in [(' ', at.hour()), (':', at.minute()), (':', at.second())] {
+        text.push(before);
+        text.extend([n / 10, n % 10].map(|digit| char::from(b'0' + digit.unsigned_abs())));
+    }
+    text.push_str(" UTC");
+    text
 }
 
 /// The time of the day: "10:42 UTC".

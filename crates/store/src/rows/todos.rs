@@ -51,6 +51,22 @@ pub(super) use columns;
 /// The number of columns of an item; joined columns come after them.
 pub(super) const WIDTH: usize = 36;
 
+/// All columns, and whether one of those that [`add_rare`] reads has a value. Most items have none
+/// of them, and reading twenty empty columns costs as much as all others together.
+macro_rules! columns_and_rare {
+    () => {
+        concat!(
+            columns!(),
+            ", CAST(CASE WHEN agent_type IS NULL AND phase IS NULL AND deadline IS NULL \
+             AND external_id IS NULL AND assignee IS NULL AND claim IS NULL AND hold IS NULL \
+             AND defer_until IS NULL AND outcome IS NULL AND settled_by IS NULL \
+             AND ratified_at IS NULL AND settled_at IS NULL AND removed_at IS NULL \
+             AND related_pillars IS NULL AND wishes IS NULL AND overdue_notified_for IS NULL \
+             AND archived_at IS NULL AND after_ids IS NULL THEN 0 ELSE 1 END AS BIGINT)"
+        )
+    };
+}
+
 macro_rules! insert {
     () => {
         concat!(
@@ -289,13 +305,16 @@ impl Tx<'_> {
     /// The items by id, for callers that sort them anyway. Sorting in SQL, or collecting them
     /// first, would copy every wide row.
     pub(super) fn todos_by_id(&mut self, list: ListId) -> Result<BTreeMap<TodoId, Todo>, Error> {
-        self.by_id(list, sql!("SELECT ", columns!(), " FROM todos WHERE list_id = $1"))
+        self.by_id(list, sql!("SELECT ", columns_and_rare!(), " FROM todos WHERE list_id = $1"))
     }
 
     /// Like `todos_by_id`, only the visible items.
     pub(super) fn todos_in_view(&mut self, list: ListId) -> Result<BTreeMap<TodoId, Todo>, Error> {
-        let in_view =
-            sql!("SELECT ", columns!(), " FROM todos WHERE list_id = $1 AND removed_at IS NULL");
+        let in_view = sql!(
+            "SELECT ",
+            columns_and_rare!(),
+            " FROM todos WHERE list_id = $1 AND removed_at IS NULL"
+        );
         self.by_id(list, in_view)
     }
 
@@ -303,7 +322,10 @@ impl Tx<'_> {
         let list = list.to_string();
         let mut todos = BTreeMap::new();
         self.query(statement, &[(&list).into()], |row| {
-            let todo = read(row)?;
+            let mut todo = read_usual(row)?;
+            if row.int(WIDTH)? == 1 {
+                add_rare(&mut todo, row)?;
+            }
             todos.insert(todo.id, todo);
             Ok(())
         })?;
@@ -388,14 +410,17 @@ impl Tx<'_> {
 }
 
 pub(super) fn read(row: &Row<'_>) -> Result<Todo, Error> {
-    let json = |column: usize| row.opt_str(column);
-    let settled_by = row
-        .opt_text(23)?
-        .map(|principal| {
-            let role = word("role", row.opt_str(24)?.unwrap_or_default(), Role::parse)?;
-            Ok::<_, Error>(SettledBy { principal, role })
-        })
-        .transpose()?;
+    let mut todo = read_usual(row)?;
+    add_rare(&mut todo, row)?;
+    Ok(todo)
+}
+
+/// An item without the columns that are usually empty.
+fn read_usual(row: &Row<'_>) -> Result<Todo, Error> {
+    let evidence = match row.str(22)? {
+        "[]" => Vec::new(),
+        some => serde_json::from_str(some)?,
+    };
     Ok(Todo {
         id: word("todo id", row.str(0)?, TodoId::parse)?,
         list_id: word("list id", row.str(1)?, ListId::parse)?,
@@ -406,36 +431,63 @@ pub(super) fn read(row: &Row<'_>) -> Result<Todo, Error> {
         description: row.text(6)?,
         justification: row.text(7)?,
         completion_criteria: row.text(8)?,
-        agent_type: row.opt_text(9)?,
+        agent_type: None,
         status: word("status", row.str(10)?, Status::parse)?,
         priority: word("priority", row.str(11)?, Priority::parse)?,
         position: row.int(12)?,
-        phase: row.opt_text(13)?,
-        deadline: row.opt_str(14)?.map(|d| word("deadline", d, Deadline::parse)).transpose()?,
+        phase: None,
+        deadline: None,
         origin_agent: word("agent path", row.str(15)?, AgentPath::parse)?,
-        external_id: row.opt_text(16)?,
-        assignee: row.opt_str(17)?.map(|a| word("agent path", a, AgentPath::parse)).transpose()?,
-        claim: json(18)?.map(serde_json::from_str).transpose()?,
-        hold: json(19)?.map(serde_json::from_str).transpose()?,
-        defer_until: opt_time(row, 20)?,
-        outcome: row.opt_text(21)?,
-        evidence: serde_json::from_str(row.str(22)?)?,
-        settled_by,
-        ratified_at: opt_time(row, 25)?,
+        external_id: None,
+        assignee: None,
+        claim: None,
+        hold: None,
+        defer_until: None,
+        outcome: None,
+        evidence,
+        settled_by: None,
+        ratified_at: None,
         created_at: time(row, 26)?,
         updated_at: time(row, 27)?,
         started_at: opt_time(row, 28)?,
-        settled_at: opt_time(row, 29)?,
-        removed_at: opt_time(row, 30)?,
-        related_pillars: or_empty(row.opt_str(31)?)?,
-        wishes: or_empty(row.opt_str(32)?)?,
-        overdue_notified_for: row
-            .opt_str(33)?
-            .map(|d| word("deadline", d, Deadline::parse))
-            .transpose()?,
-        archived_at: opt_time(row, 34)?,
-        after: or_empty(row.opt_str(35)?)?,
+        settled_at: None,
+        removed_at: None,
+        related_pillars: Vec::new(),
+        wishes: Vec::new(),
+        overdue_notified_for: None,
+        archived_at: None,
+        after: Vec::new(),
     })
+}
+
+/// The columns that are usually empty; `columns_and_rare!` names the same.
+fn add_rare(todo: &mut Todo, row: &Row<'_>) -> Result<(), Error> {
+    let deadline = |column| {
+        row.opt_str(column)?.map(|day| word("deadline", day, Deadline::parse)).transpose()
+    };
+    todo.agent_type = row.opt_text(9)?;
+    todo.phase = row.opt_text(13)?;
+    todo.deadline = deadline(14)?;
+    todo.external_id = row.opt_text(16)?;
+    todo.assignee =
+        row.opt_str(17)?.map(|path| word("agent path", path, AgentPath::parse)).transpose()?;
+    todo.claim = row.opt_str(18)?.map(serde_json::from_str).transpose()?;
+    todo.hold = row.opt_str(19)?.map(serde_json::from_str).transpose()?;
+    todo.defer_until = opt_time(row, 20)?;
+    todo.outcome = row.opt_text(21)?;
+    if let Some(principal) = row.opt_text(23)? {
+        let role = word("role", row.opt_str(24)?.unwrap_or_default(), Role::parse)?;
+        todo.settled_by = Some(SettledBy { principal, role });
+    }
+    todo.ratified_at = opt_time(row, 25)?;
+    todo.settled_at = opt_time(row, 29)?;
+    todo.removed_at = opt_time(row, 30)?;
+    todo.related_pillars = or_empty(row.opt_str(31)?)?;
+    todo.wishes = or_empty(row.opt_str(32)?)?;
+    todo.overdue_notified_for = deadline(33)?;
+    todo.archived_at = opt_time(row, 34)?;
+    todo.after = or_empty(row.opt_str(35)?)?;
+    Ok(())
 }
 
 /// A list as JSON; `None` for an empty one, which is the usual case.

@@ -3,6 +3,7 @@
 //! The log is read backwards in pages. A filter that finds little stops after a limited number of
 //! events, and the reader can continue from there.
 
+mod created;
 mod sentence;
 
 use maud::{Markup, html};

@@ -1,6 +1,5 @@
 //! An event as a sentence: who did what, and to which thing. Purely internal events have none.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
@@ -9,8 +8,8 @@ use punchlist_core::gate::GateState;
 use punchlist_core::mission::Standing;
 use punchlist_core::{Event, SessionId, Time};
 use punchlist_ops::operations::event_list::EventRow;
-use serde::Deserialize;
 
+use super::created;
 use crate::pages::icons::Icon;
 use crate::pages::visit::Visit;
 use crate::pages::{marks, plans, words};
@@ -193,22 +192,6 @@ impl Names<'_> {
     }
 }
 
-/// An event that brings a whole item, as far as its sentence goes. Busy logs consist of them, and
-/// reading all of an item costs more than everything else on the page.
-#[derive(Debug, Deserialize)]
-struct Created<'a> {
-    #[serde(borrow)]
-    todo: Titled<'a>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Titled<'a> {
-    #[serde(borrow)]
-    id: Cow<'a, str>,
-    #[serde(borrow)]
-    title: Cow<'a, str>,
-}
-
 /// The sentence of an event.
 pub(super) fn of(
     visit: &Visit,
@@ -218,8 +201,8 @@ pub(super) fn of(
     let with = Names { visit, names };
     let told = match row.r#type.as_str() {
         "todo_created" => {
-            let Created { todo } = serde_json::from_str(row.data.get()).ok()?;
-            with.titled("added", Icon::Plus, todo.id.into_owned(), todo.title.into_owned(), None)
+            let (id, title) = created::of(row.data.get())?;
+            with.titled("added", Icon::Plus, id, title, None)
         }
         _ => {
             let event = row.event()?;
