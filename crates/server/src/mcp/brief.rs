@@ -6,6 +6,8 @@
 //! (`punchlist_ops::compact`) is a fixed format that cuts long texts. Here the text of a single
 //! thing is whole, because it was asked for.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 /// Bookkeeping that no next call needs.
@@ -36,77 +38,103 @@ const SAID: [&str; 6] = ["title", "content", "text", "name", "mission", "about"]
 const HEAD_MAX: usize = 200;
 const FIELD_MAX: usize = 80;
 
+/// The fields of an item that its head is made of.
+type Parts = [Option<&'static str>; 3];
+
 /// Describes an answer.
 #[must_use]
 pub(crate) fn text(answer: &Value) -> String {
     let mut out = String::new();
     match answer {
-        Value::Object(fields) => whole(fields, "", &mut out),
+        Value::Object(fields) => whole(fields, Parts::default(), "", &mut out),
         other => out.push_str(&other.to_string()),
     }
     let text = out.trim_end();
     if text.is_empty() { "nothing".to_owned() } else { text.to_owned() }
 }
 
-/// An object that was asked for: every field on its own lines.
-fn whole(fields: &Map<String, Value>, indent: &str, out: &mut String) {
+/// An object that was asked for: every field that is not in its head, on its own lines.
+fn whole(fields: &Map<String, Value>, head_of: Parts, indent: &str, out: &mut String) {
     let below = format!("{indent}  ");
-    for (name, value) in fields.iter().filter(|(name, value)| is_said(name, value)) {
+    for (name, value) in without_head(fields, head_of) {
+        put(out, [indent, name, ":"]);
         match value {
             Value::Array(items) if items.iter().any(Value::is_object) => {
-                out.push_str(&format!("{indent}{name}:\n"));
+                out.push('\n');
                 items.iter().for_each(|item| line(item, &below, out));
             }
             Value::Object(inner) => {
-                let (head, rest) = (head(inner), without_head(inner));
-                out.push_str(format!("{indent}{name}: {head}").trim_end());
-                out.push('\n');
-                whole(&rest, &below, out);
+                let head_of = parts(inner);
+                put(out, [" ", &head(inner, head_of)]);
+                end_line(out);
+                whole(inner, head_of, &below, out);
             }
             Value::String(words) if words.trim_end().contains('\n') => {
-                out.push_str(&format!("{indent}{name}:\n{}\n", words.trim_end()));
+                put(out, ["\n", words.trim_end(), "\n"]);
             }
-            plain => out.push_str(&format!("{indent}{name}: {}\n", said(plain).trim_end())),
+            plain => {
+                put(out, [" ", &said(plain)]);
+                end_line(out);
+            }
         }
     }
+}
+
+fn put<const N: usize>(out: &mut String, texts: [&str; N]) {
+    texts.into_iter().for_each(|text| out.push_str(text));
+}
+
+fn end_line(out: &mut String) {
+    out.truncate(out.trim_end().len());
+    out.push('\n');
 }
 
 /// An item of a list: one line, and one for each item below it.
 fn line(item: &Value, indent: &str, out: &mut String) {
     let Value::Object(fields) = item else {
-        out.push_str(&format!("{indent}{}\n", one_line(&said(item), HEAD_MAX)));
+        put(out, [indent, &one_line(&said(item), HEAD_MAX), "\n"]);
         return;
     };
-    let mut words = vec![one_line(&head(fields), HEAD_MAX)];
+    let head_of = parts(fields);
+    let mut words = vec![one_line(&head(fields, head_of), HEAD_MAX)];
     let mut lists = Vec::new();
-    more(&without_head(fields), "", &mut words, &mut lists);
+    more(fields, head_of, "", &mut words, &mut lists);
     words.retain(|word| !word.is_empty());
-    out.push_str(&format!("{indent}{}\n", words.join(" ")));
+    put(out, [indent, &words.join(" "), "\n"]);
     for (name, items) in lists {
-        out.push_str(&format!("{indent}  {name}:\n"));
+        put(out, [indent, "  ", &name, ":\n"]);
         items.iter().for_each(|item| line(item, &format!("{indent}    "), out));
     }
 }
 
 /// The other fields of an item, as `name=value`; an object's fields have its name in front.
-fn more(
-    fields: &Map<String, Value>,
+fn more<'a>(
+    fields: &'a Map<String, Value>,
+    head_of: Parts,
     within: &str,
     words: &mut Vec<String>,
-    lists: &mut Vec<(String, Vec<Value>)>,
+    lists: &mut Vec<(String, &'a [Value])>,
 ) {
-    for (name, value) in fields.iter().filter(|(name, value)| is_said(name, value)) {
+    for (name, value) in without_head(fields, head_of) {
         let name = if within.is_empty() { name.clone() } else { format!("{within}.{name}") };
         match value {
-            Value::Array(items) if items.iter().any(Value::is_object) => {
-                lists.push((name, items.clone()));
-            }
-            Value::Object(inner) => more(inner, &name, words, lists),
+            Value::Array(items) if items.iter().any(Value::is_object) => lists.push((name, items)),
+            Value::Object(inner) => more(inner, Parts::default(), &name, words, lists),
             // A count of nothing.
             Value::Number(number) if !within.is_empty() && number.as_i64() == Some(0) => {}
             plain => words.push(format!("{name}={}", one_line(&said(plain), FIELD_MAX))),
         }
     }
+}
+
+/// The fields that are said and are not in the head.
+fn without_head(
+    fields: &Map<String, Value>,
+    head_of: Parts,
+) -> impl Iterator<Item = (&String, &Value)> {
+    let has_number = head_of[0] == Some("number");
+    let is_more = move |name: &str| !(head_of.contains(&Some(name)) || has_number && name == "id");
+    fields.iter().filter(move |(name, value)| is_more(name) && is_said(name, value))
 }
 
 /// Is a field said at all?
@@ -123,25 +151,17 @@ fn is_said(name: &str, value: &Value) -> bool {
 }
 
 /// The name, state and words of an item, without the names of these fields.
-fn head(fields: &Map<String, Value>) -> String {
-    let shown = parts(fields).into_iter().flatten().map(|name| match (name, &fields[name]) {
+fn head(fields: &Map<String, Value>, head_of: Parts) -> String {
+    let shown = head_of.into_iter().flatten().map(|name| match (name, &fields[name]) {
         ("number", number) => format!("#{number}"),
         ("status" | "state", state) => format!("[{}]", said(state)),
-        (_, value) => said(value),
+        (_, value) => said(value).into_owned(),
     });
     shown.collect::<Vec<_>>().join(" ")
 }
 
-fn without_head(fields: &Map<String, Value>) -> Map<String, Value> {
-    let parts = parts(fields);
-    let has_number = parts[0] == Some("number");
-    let is_more = |name: &str| !(parts.contains(&Some(name)) || has_number && name == "id");
-    let kept = fields.iter().filter(|(name, _)| is_more(name));
-    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
-}
-
 /// The fields that an item's head is made of.
-fn parts(fields: &Map<String, Value>) -> [Option<&'static str>; 3] {
+fn parts(fields: &Map<String, Value>) -> Parts {
     let first = |names: &[&'static str]| {
         let is_there = |name: &&&str| {
             fields
@@ -158,11 +178,11 @@ fn parts(fields: &Map<String, Value>) -> [Option<&'static str>; 3] {
     [called, first(&STATE), first(&SAID)]
 }
 
-fn said(value: &Value) -> String {
+fn said(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::String(words) => words.clone(),
-        Value::Array(items) => items.iter().map(said).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
+        Value::String(words) => words.into(),
+        Value::Array(items) => items.iter().map(said).collect::<Vec<_>>().join(", ").into(),
+        other => other.to_string().into(),
     }
 }
 

@@ -9,13 +9,15 @@ use punchlist_ops::Error;
 use punchlist_ops::explain::Fault;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CompleteRequestParams, GetPromptRequestParams, InitializeRequestParams,
-    PaginatedRequestParams, ReadResourceRequestParams, SubscribeRequestParams,
-    SubscriptionsListenRequestParams, UnsubscribeRequestParams,
+    CallToolRequest, CallToolRequestParams, ClientRequest, CompleteRequestParams,
+    GetPromptRequestParams, InitializeRequestParams, JsonRpcMessage, PaginatedRequestParams,
+    ReadResourceRequestParams, RequestId, SubscribeRequestParams, SubscriptionsListenRequestParams,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::RxJsonRpcMessage;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::calls::refusal;
 
@@ -58,18 +60,24 @@ pub(crate) fn judge(line: &[u8], is_over: bool) -> Judged {
     message(value)
 }
 
-fn message(value: Value) -> Judged {
-    let Value::Object(fields) = &value else {
+fn message(mut value: Value) -> Judged {
+    let Value::Object(fields) = &mut value else {
         let why = "a message is one JSON object; batches are not supported";
         return wrong(None, INVALID_REQUEST, why.to_owned());
     };
     let id = fields.get("id").filter(|id| id.is_string() || id.is_i64()).cloned();
-    let method = fields.get("method").and_then(Value::as_str);
-    if let (Some(id), Some(method)) = (&id, method) {
+    let method = fields.get("method").and_then(Value::as_str).map(str::to_owned);
+    if let (Some(id), Some(method)) = (&id, method.as_deref()) {
         let params = fields.get("params").unwrap_or(&Value::Null);
         if let Some(judged) = wrong_arguments(id, method, params) {
             return judged;
         }
+        if method == "tools/call"
+            && let Some(judged) = tool_call(fields)
+        {
+            return judged;
+        }
+        let params = fields.get("params").unwrap_or(&Value::Null);
         if let Some(why) = wrong_params(method, params) {
             return wrong(Some(id.clone()), INVALID_PARAMS, why);
         }
@@ -84,6 +92,31 @@ fn message(value: Value) -> Judged {
             wrong(id, INVALID_REQUEST, why.to_owned())
         }
     }
+}
+
+/// A tool call with the usual fields, which is nearly every message. The library would try one kind
+/// of message after the other, each on a copy.
+fn tool_call(fields: &mut Map<String, Value>) -> Option<Judged> {
+    if fields.len() != 4 || fields.get("jsonrpc")? != "2.0" {
+        return None;
+    }
+    let id = fields.get("id")?.clone();
+    let known = RequestId::deserialize(&id).ok()?;
+    let params = fields.get_mut("params").filter(|params| params.is_object())?.take();
+    let mut params: CallToolRequestParams = match serde_json::from_value(params) {
+        Ok(params) => params,
+        Err(error) => {
+            let why = format!("the params of tools/call cannot be read: {error}");
+            return Some(wrong(Some(id), INVALID_PARAMS, why));
+        }
+    };
+    let meta = params.meta.take();
+    let mut request = CallToolRequest::new(params);
+    if let Some(meta) = meta {
+        request.extensions.insert(meta);
+    }
+    let message = JsonRpcMessage::request(ClientRequest::CallToolRequest(request), known);
+    Some(Judged::Message(Box::new(message)))
 }
 
 /// Arguments that are not an object are reported as a tool result, like any other bad input, so
@@ -209,6 +242,8 @@ fn scalar(bytes: &[u8]) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::GetMeta as _;
+
     use super::*;
 
     fn answered(line: &[u8]) -> Value {
@@ -288,6 +323,31 @@ mod tests {
             let result = &answer["result"];
             assert_eq!((&answer["id"], &result["isError"]), (&json!(4), &json!(true)), "{answer}");
             assert_eq!(result["structuredContent"]["error"]["code"], "invalid_input");
+        }
+    }
+
+    #[test]
+    fn a_tool_call_is_read_as_the_library_reads_it() {
+        for params in [
+            r#"{"name":"todo"}"#,
+            r#"{"name":"todo","arguments":{"a":[1]},"_meta":{"progressToken":7,"x":{"y":null}}}"#,
+            r#"{"name":"todo","arguments":null,"_meta":{},"requestState":"s","other":1}"#,
+            r#"{"name":"ask","inputResponses":{"q":{"action":"decline"}},"arguments":{}}"#,
+        ] {
+            for id in ["7", "\"a\""] {
+                let line = format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#
+                );
+                let Judged::Message(ours) = judge(line.as_bytes(), false) else { panic!("{line}") };
+                let theirs: RxJsonRpcMessage<RoleServer> = serde_json::from_str(&line).unwrap();
+                assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+                assert_eq!(json!(*ours), json!(theirs));
+                let meta = |message: &RxJsonRpcMessage<RoleServer>| match message {
+                    JsonRpcMessage::Request(request) => request.request.get_meta().clone(),
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!(meta(&ours), meta(&theirs));
+            }
         }
     }
 
