@@ -137,3 +137,13 @@ pub struct Context {
     /// What the user of the caller's client answered to the question that the call asks.
     pub client_answer: Option<ClientAnswer>,
 }
+
+impl Context {
+    /// Does anything here lead to a session? If not, the caller has none.
+    #[must_use]
+    pub fn leads_to_session(&self) -> bool {
+        let named = [&self.session, &self.host_session, &self.own_session];
+        let is_named = named.into_iter().flatten().any(|name| !name.trim().is_empty());
+        is_named || !self.processes.is_empty()
+    }
+}

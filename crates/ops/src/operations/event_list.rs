@@ -399,12 +399,17 @@ mod tests {
             "todoId": "A", "note": { "sessionId": "B", "text": "\"todoId\":\"C\" and \\\"runId\":\"D" },
             "issueId": null, "myrunId": "E", "listId": "F", "runId": "G",
         });
-        let mut shown: Vec<_> =
-            found("todo_noted", &data.to_string()).iter().map(|(f, id)| format!("{f} {id}")).collect();
+        let mut shown: Vec<_> = found("todo_noted", &data.to_string())
+            .iter()
+            .map(|(f, id)| format!("{f} {id}"))
+            .collect();
         shown.sort_unstable();
         assert_eq!(shown, ["runId G", "sessionId B", "todoId A"]);
         let chained = serde_json::json!({ "todoId": "A", "after": ["B", "C"] }).to_string();
-        assert_eq!(found("todo_chained", &chained), [("todoId", "A"), ("todoId", "B"), ("todoId", "C")]);
+        assert_eq!(
+            found("todo_chained", &chained),
+            [("todoId", "A"), ("todoId", "B"), ("todoId", "C")]
+        );
         assert_eq!(found("todo_started", r#"{"todoId":"#), []);
     }
 }

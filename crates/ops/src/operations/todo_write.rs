@@ -102,12 +102,16 @@ impl Define for TodoWrite {
     type Input = Input;
     type Output = SessionListView;
 
-    /// The configuration in the envelope may have turned session lists off.
+    /// The configuration in the envelope may have turned session lists off, and without a session
+    /// there is no list.
     fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
-        if envelope.agents.keeps_session_lists() {
-            return Ok(());
+        if !envelope.agents.keeps_session_lists() {
+            return Err(Refusal::SessionListsOff.into());
         }
-        Err(Refusal::SessionListsOff.into())
+        match envelope.context.leads_to_session() {
+            true => Ok(()),
+            false => Err(Error::MissingContext { missing: vec!["session"] }),
+        }
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<SessionListView, Error> {

@@ -151,6 +151,11 @@ fn only_root_and_operator_can_write_a_sessions_list(backend: Backend) {
     }
     let nowhere = world.envelope(Role::Root);
     assert_eq!(write(&world, &nowhere, todos()).unwrap_err().code(), "missing_context");
+    // A used key does not hide what is missing.
+    let key = Some("k".to_owned());
+    let keyed = |me: &Envelope| Envelope { idempotency_key: key.clone(), ..me.clone() };
+    write(&world, &keyed(&me), todos()).unwrap();
+    assert_eq!(write(&world, &keyed(&nowhere), todos()).unwrap_err().code(), "missing_context");
     let error = world.call_in(&nowhere, "todo_read", json!({})).unwrap_err();
     assert_eq!(error.code(), "missing_context");
     let unknown = within(&world, Role::Root, "nobody");

@@ -4,7 +4,6 @@
 use punchlist_core::AgentPath;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation};
 use punchlist_ops::error::TABLE;
-use punchlist_ops::input::OR_BLANK;
 use punchlist_ops::schema;
 use serde_json::{Map, Value, json};
 
@@ -73,7 +72,8 @@ fn parameters() -> Value {
             }),
             "Punchlist-Agent" => json!({
                 "type": "string", "maxLength": AgentPath::LIMIT,
-                "pattern": format!("{OR_BLANK}{}", AgentPath::PATTERN),
+                // White space around a header is not part of it, so a blank one is empty.
+                "pattern": format!("^$|{}", AgentPath::PATTERN),
             }),
             _ => json!({ "type": "string", "maxLength": 500 }),
         };
@@ -107,13 +107,15 @@ fn post(operation: &Operation) -> Value {
     if operation.effect == Effect::Write && operation.keeps_answers {
         parameters.push(json!({ "$ref": "#/components/parameters/Idempotency-Key" }));
     }
+    // Without a body, the input is an empty object.
+    let is_required = ["required", "anyOf", "oneOf"].iter().any(|key| input.get(key).is_some());
     let example: Value = serde_json::from_str(operation.example).unwrap_or_default();
     json!({
         "operationId": operation.name,
         "summary": summary(&input),
         "parameters": parameters,
         "requestBody": {
-            "required": true,
+            "required": is_required,
             "content": { "application/json": { "schema": input, "example": example } },
         },
         "responses": responses(&(operation.output_schema)()),

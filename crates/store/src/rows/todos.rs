@@ -52,17 +52,16 @@ pub(super) use columns;
 pub(super) const WIDTH: usize = 36;
 
 /// All columns, and whether one of those that [`add_rare`] reads has a value. Most items have none
-/// of them, and reading twenty empty columns costs as much as all others together.
+/// of them, and reading so many empty columns costs as much as all others together.
 macro_rules! columns_and_rare {
     () => {
         concat!(
             columns!(),
             ", CAST(CASE WHEN agent_type IS NULL AND phase IS NULL AND deadline IS NULL \
-             AND external_id IS NULL AND assignee IS NULL AND claim IS NULL AND hold IS NULL \
-             AND defer_until IS NULL AND outcome IS NULL AND settled_by IS NULL \
-             AND ratified_at IS NULL AND settled_at IS NULL AND removed_at IS NULL \
-             AND related_pillars IS NULL AND wishes IS NULL AND overdue_notified_for IS NULL \
-             AND archived_at IS NULL AND after_ids IS NULL THEN 0 ELSE 1 END AS BIGINT)"
+             AND assignee IS NULL AND claim IS NULL AND hold IS NULL AND defer_until IS NULL \
+             AND outcome IS NULL AND settled_by IS NULL AND settled_at IS NULL \
+             AND removed_at IS NULL AND related_pillars IS NULL AND wishes IS NULL \
+             AND overdue_notified_for IS NULL AND archived_at IS NULL AND after_ids IS NULL THEN 0 ELSE 1 END AS BIGINT)"
         )
     };
 }
@@ -438,7 +437,7 @@ fn read_usual(row: &Row<'_>) -> Result<Todo, Error> {
         phase: None,
         deadline: None,
         origin_agent: word("agent path", row.str(15)?, AgentPath::parse)?,
-        external_id: None,
+        external_id: row.opt_text(16)?,
         assignee: None,
         claim: None,
         hold: None,
@@ -446,7 +445,7 @@ fn read_usual(row: &Row<'_>) -> Result<Todo, Error> {
         outcome: None,
         evidence,
         settled_by: None,
-        ratified_at: None,
+        ratified_at: opt_time(row, 25)?,
         created_at: time(row, 26)?,
         updated_at: time(row, 27)?,
         started_at: opt_time(row, 28)?,
@@ -462,13 +461,11 @@ fn read_usual(row: &Row<'_>) -> Result<Todo, Error> {
 
 /// The columns that are usually empty; `columns_and_rare!` names the same.
 fn add_rare(todo: &mut Todo, row: &Row<'_>) -> Result<(), Error> {
-    let deadline = |column| {
-        row.opt_str(column)?.map(|day| word("deadline", day, Deadline::parse)).transpose()
-    };
+    let deadline =
+        |column| row.opt_str(column)?.map(|day| word("deadline", day, Deadline::parse)).transpose();
     todo.agent_type = row.opt_text(9)?;
     todo.phase = row.opt_text(13)?;
     todo.deadline = deadline(14)?;
-    todo.external_id = row.opt_text(16)?;
     todo.assignee =
         row.opt_str(17)?.map(|path| word("agent path", path, AgentPath::parse)).transpose()?;
     todo.claim = row.opt_str(18)?.map(serde_json::from_str).transpose()?;
@@ -479,7 +476,6 @@ fn add_rare(todo: &mut Todo, row: &Row<'_>) -> Result<(), Error> {
         let role = word("role", row.opt_str(24)?.unwrap_or_default(), Role::parse)?;
         todo.settled_by = Some(SettledBy { principal, role });
     }
-    todo.ratified_at = opt_time(row, 25)?;
     todo.settled_at = opt_time(row, 29)?;
     todo.removed_at = opt_time(row, 30)?;
     todo.related_pillars = or_empty(row.opt_str(31)?)?;
