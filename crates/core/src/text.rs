@@ -48,6 +48,16 @@ impl fmt::Display for TextFault {
     }
 }
 
+/// What a person means by `y`, `yes` or `true`, and by their opposites; `None` for any other text.
+#[must_use]
+pub fn yes_or_no(text: &str) -> Option<bool> {
+    match text.to_lowercase().as_str() {
+        "y" | "yes" | "true" => Some(true),
+        "n" | "no" | "false" => Some(false),
+        _ => None,
+    }
+}
+
 /// A number with its noun: "1 task", "3 tasks".
 #[must_use]
 pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(
