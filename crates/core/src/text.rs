@@ -58,6 +58,10 @@ pub fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
+/// The beginning of the error message for a misspelt value; its correct spelling follows. Who reads
+/// an input makes a `bad_value` of it.
+pub const MUST_BE: &str = "it must be ";
+
 /// A number with its noun: "1 task", "3 tasks".
 #[must_use]
 pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(
