@@ -11,7 +11,7 @@ mod start;
 pub use propose::{DecideProposal, Proposal, ProposalDecision, ProposedItem, proposal_in};
 pub use report::{
     BuryDelegation, CancelDelegation, HeartbeatDelegation, Report, ReportDelegation,
-    TakeDelegation, has_died, is_free,
+    TakeDelegation, free_from, has_died, is_free,
 };
 pub use start::Delegate;
 

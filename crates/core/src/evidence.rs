@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::named::named;
+use crate::text::MUST_BE;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -51,6 +52,17 @@ impl Evidence {
         fits.then(|| Self { kind, value: value.to_owned() })
     }
 
+    /// How a text that `parse` refuses should be written.
+    fn spelling(text: &str) -> &'static str {
+        let kind = text.trim().split_once(':').and_then(|(kind, _)| EvidenceKind::parse(kind));
+        match kind {
+            Some(EvidenceKind::Commit) => "commit: and 7 to 64 hexadecimal digits",
+            Some(EvidenceKind::Url) => "url: and an address that begins with http:// or https://",
+            Some(_) => "a value after the colon",
+            None => "kind:value with commit, test, pr, file, url or note",
+        }
+    }
+
     #[must_use]
     pub const fn kind(&self) -> EvidenceKind {
         self.kind
@@ -72,10 +84,8 @@ impl Serialize for Evidence {
 impl<'de> Deserialize<'de> for Evidence {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| {
-            let kinds = EvidenceKind::ALL.map(EvidenceKind::name);
-            serde::de::Error::custom(format!("not evidence; write kind:value, one of {kinds:?}"))
-        })
+        Self::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom(format!("{MUST_BE}{}", Self::spelling(&text))))
     }
 }
 
@@ -90,6 +100,20 @@ mod tests {
         }
         for bad in ["done", "commit:xyz", "commit:12", "url:x.y", "note:", "vibes:good"] {
             assert_eq!(Evidence::parse(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn error_says_how_the_kind_is_written() {
+        for (bad, expected) in [
+            ("commit:xyz", "it must be commit: and 7 to 64 hexadecimal digits"),
+            (" url:x.y", "it must be url: and an address that begins with http:// or https://"),
+            ("note: ", "it must be a value after the colon"),
+            ("vibes:good", "it must be kind:value with commit, test, pr, file, url or note"),
+            ("", "it must be kind:value with commit, test, pr, file, url or note"),
+        ] {
+            let read = serde_json::from_value::<Evidence>(bad.into());
+            assert_eq!(read.unwrap_err().to_string(), expected, "{bad}");
         }
     }
 }

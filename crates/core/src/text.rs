@@ -48,6 +48,20 @@ impl fmt::Display for TextFault {
     }
 }
 
+/// What a person means by `y`, `yes` or `true`, and by their opposites; `None` for any other text.
+#[must_use]
+pub fn yes_or_no(text: &str) -> Option<bool> {
+    match text.to_lowercase().as_str() {
+        "y" | "yes" | "true" => Some(true),
+        "n" | "no" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+/// The beginning of the error message for a misspelt value; its correct spelling follows. Who reads
+/// an input makes a `bad_value` of it.
+pub const MUST_BE: &str = "it must be ";
+
 /// A number with its noun: "1 task", "3 tasks".
 #[must_use]
 pub fn counted<N: Copy + fmt::Display + PartialEq + From<u8>>(

@@ -333,6 +333,13 @@ impl Todo {
         }
     }
 
+    /// Does it wait for its reviewer by itself? Criteria are judged together, at sign-off. The
+    /// store repeats this in SQL.
+    #[must_use]
+    pub fn is_in_review(&self) -> bool {
+        self.claim.is_some() && self.kind != TodoKind::Criterion && self.status.is_active()
+    }
+
     /// Can somebody work on this now? Counts, selection, the driver and reminders all use this.
     ///
     /// A claimed item waits for its reviewer, a held one for a reason, a deferred one for a date.

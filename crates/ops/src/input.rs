@@ -9,8 +9,7 @@ mod spelled;
 use std::borrow::Cow;
 use std::fmt;
 
-use punchlist_core::evidence::Evidence;
-use punchlist_core::text::{Body, Content, NOT_BLANK, TextFault, Title};
+use punchlist_core::text::{Body, Content, MUST_BE, NOT_BLANK, TextFault, Title};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -42,10 +41,6 @@ pub enum Unclean {
     /// The fault, as a sentence without its subject.
     Wrong(String),
 }
-
-/// The beginning of the error message for a misspelt value. `request::parse` turns such a message
-/// into `bad_value`.
-pub(crate) const MUST_BE: &str = "it must be ";
 
 impl Unclean {
     fn must_be(expected: &str) -> Self {
@@ -220,25 +215,6 @@ pub fn text<T: Clean>(path: &str, text: &str) -> Result<T, crate::Error> {
             None => crate::explain::Fault::Other { path, detail }.into(),
         },
     })
-}
-
-/// Parses evidence, each piece by the syntax of its kind.
-pub fn evidence(texts: &[String]) -> Result<Vec<Evidence>, crate::Error> {
-    let read = |(n, text): (usize, &String)| {
-        Evidence::parse(text).ok_or_else(|| {
-            let found = format!("`{}`", text.chars().take(60).collect::<String>());
-            let expected = match text.trim().split_once(':') {
-                Some(("commit", _)) => "commit: and 7 to 64 hexadecimal digits",
-                Some(("url", _)) => "url: and an address that begins with http:// or https://",
-                Some(("test" | "pr" | "file" | "note", _)) => "a value after the colon",
-                _ => "kind:value with commit, test, pr, file, url or note",
-            };
-            let expected = expected.to_owned();
-            crate::explain::Fault::BadValue { path: format!("evidence[{n}]"), found, expected }
-                .into()
-        })
-    };
-    texts.iter().enumerate().map(read).collect()
 }
 
 /// Reads an optional reference: absent, null and blank mean none.

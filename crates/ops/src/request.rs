@@ -3,7 +3,7 @@
 //! Only [`Request`] depends on an operation's types. It is small, because it is compiled for every
 //! operation; everything around it is compiled once.
 
-use punchlist_core::text::TextFault;
+use punchlist_core::text::{MUST_BE, TextFault};
 use punchlist_store::Tx;
 use punchlist_store::rows::answers::Answer as Kept;
 use serde_json::Value;
@@ -14,7 +14,6 @@ use crate::call::{Call, host_id};
 use crate::catalogue::{Define, Effect, Operation};
 use crate::dispatch::new_ids;
 use crate::explain::{Fault, drop_context, explain};
-use crate::input::MUST_BE;
 use crate::strict::Strict;
 use crate::token::needs_token;
 use crate::{Envelope, Error};

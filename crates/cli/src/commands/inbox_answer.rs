@@ -3,7 +3,8 @@
 //! Nothing is stored before the last line is given. An empty line or the end of the input instead
 //! of a decision leaves the gate open.
 
-use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose, form};
+use punchlist_core::gate::form::{Field, Form};
+use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose};
 use punchlist_core::mission::answer;
 use punchlist_core::text::{Content, counted};
 use punchlist_ops::operations::gate_answer;
@@ -256,13 +257,12 @@ fn fill_in(gate: &GateView) -> Given {
         Some(false) => return word_to_it(no(gate)),
         Some(true) => {}
     }
-    let schema = gate.schema.as_ref().unwrap_or(&Value::Null);
     let mut response = Map::new();
-    for (name, field) in form::fields(schema).into_iter().flatten() {
-        match one_field(schema, name, field)? {
-            None => return Ok(None),
-            Some(Value::Null) => {}
-            Some(value) => drop(response.insert(name.clone(), value)),
+    for field in gate.schema.iter().flat_map(Form::fields) {
+        match one_field(&field)? {
+            Filled::Left => return Ok(None),
+            Filled::Blank => {}
+            Filled::With(value) => drop(response.insert(field.name.to_owned(), value)),
         }
     }
     let response = Value::Object(response);
@@ -271,52 +271,46 @@ fn fill_in(gate: &GateView) -> Given {
     Ok(sent.then(|| yes(gate, response)))
 }
 
-/// Asks for a field until the answer fits; null if an optional field was left out.
-fn one_field(schema: &Value, name: &str, field: &Value) -> Result<Option<Value>, Failure> {
-    let choices = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for (n, choice) in choices.iter().enumerate() {
-        let called = field["enumNames"][n].as_str().map(|name| format!(" ({name})"));
+/// What became of a field.
+enum Filled {
+    With(Value),
+    /// An optional field without an answer.
+    Blank,
+    /// The input ended.
+    Left,
+}
+
+/// Asks for a field until the answer fits.
+fn one_field(field: &Field<'_>) -> Result<Filled, Failure> {
+    for (n, choice) in field.choices.iter().enumerate() {
+        let called = choice.title.map(|title| format!(" ({title})"));
         let called = output::line(&called.unwrap_or_default());
-        output::print(&format!("  {}. {}{called}\n", n + 1, words(choice)))?;
+        output::print(&format!("  {}. {}{called}\n", n + 1, words(choice.value)))?;
     }
-    let asked = output::line(name);
-    let question = format!("{asked}: {}? ", asked_for(schema, name, field));
+    let asked = output::line(field.name);
+    let question = format!("{asked}: {}? ", asked_for(field));
     loop {
-        let Some(said) = prompt::ask(&question)? else { return Ok(None) };
-        let value = if said.is_empty() { field["default"].clone() } else { read(field, &said) };
-        match fault(schema, name, field, &value) {
-            None => return Ok(Some(value)),
+        let Some(said) = prompt::ask(&question)? else { return Ok(Filled::Left) };
+        let value = read(field, &said);
+        match field.fault(value.as_ref()) {
+            None => return Ok(value.map_or(Filled::Blank, Filled::With)),
             Some(fault) => output::print(&format!("{}\n", output::line(&fault)))?,
         }
     }
 }
 
-/// The typed text, converted to the field's type if possible.
-fn read(field: &Value, said: &str) -> Value {
-    let choices = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if let Some(choice) = choices.iter().find(|choice| words(choice) == said) {
-        return choice.clone();
+/// A choice as it was shown, by its words or by its number; the default for an empty line; else what
+/// the field makes of the text.
+fn read(field: &Field<'_>, said: &str) -> Option<Value> {
+    if said.is_empty() {
+        return field.default.cloned();
     }
-    let by_number = said.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
-    if let Some(choice) = by_number.and_then(|n| choices.get(n)) {
-        return choice.clone();
+    let by_words = field.choices.iter().find(|choice| words(choice.value) == said);
+    let by_number = || field.choices.get(said.parse::<usize>().ok()?.checked_sub(1)?);
+    match by_words.or_else(by_number) {
+        Some(choice) => Some(choice.value.clone()),
+        None => field.read(said),
     }
-    match field["type"].as_str() {
-        Some("boolean") => prompt::read_yes(said).map_or_else(|| said.into(), Value::Bool),
-        Some("integer" | "number") => {
-            let number: Option<Value> = serde_json::from_str(said).ok();
-            number.filter(Value::is_number).unwrap_or_else(|| said.into())
-        }
-        _ => said.into(),
-    }
-}
-
-/// What is wrong with the value, by the form's own rule for this field.
-fn fault(schema: &Value, name: &str, field: &Value, value: &Value) -> Option<String> {
-    let required = if form::is_required(schema, name) { vec![name] } else { Vec::new() };
-    let alone = json!({ "properties": { name: field }, "required": required });
-    let faults = form::check_response(&alone, &json!({ name: value })).err()?;
-    faults.into_iter().next()
 }
 
 #[cfg(test)]
@@ -324,28 +318,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typed_text_is_converted_to_the_type_of_the_field() {
-        let size = json!({ "type": "string", "enum": ["2", "1"] });
-        assert_eq!(read(&size, "2"), "2", "a choice by its words comes before one by its number");
-        let size = json!({ "type": "string", "enum": ["small", "large"] });
-        assert_eq!(read(&size, "2"), "large");
-        assert_eq!(read(&size, "3"), "3", "which is then refused");
-        assert_eq!(read(&json!({ "type": "boolean" }), "Yes"), true);
-        assert_eq!(read(&json!({ "type": "integer" }), "12"), 12);
-        assert_eq!(read(&json!({ "type": "integer" }), "a dozen"), "a dozen");
-        assert_eq!(read(&json!({ "type": "string" }), "12"), "12");
-    }
-
-    #[test]
-    fn a_field_is_judged_by_the_forms_rule() {
-        let schema = json!({ "required": ["n"], "properties": {
-            "n": { "type": "integer", "maximum": 9 }, "b": { "type": "boolean" } } });
-        let n = &schema["properties"]["n"];
-        let said = |value: Value| fault(&schema, "n", n, &value);
-        assert_eq!(said(json!(9)), None);
-        assert_eq!(said(json!(10)).as_deref(), Some("`n` must be at most 9"));
-        assert_eq!(said(json!("x")).as_deref(), Some("`n` must be of type integer"));
-        assert_eq!(said(Value::Null).as_deref(), Some("`n` is required"));
-        assert_eq!(fault(&schema, "b", &schema["properties"]["b"], &Value::Null), None);
+    fn choice_is_named_by_its_words_or_its_number() {
+        let said = |field: Value, said: &str| {
+            let form = Form(json!({ "properties": { "it": field } }));
+            form.fields().first().and_then(|field| read(field, said)).unwrap_or_default()
+        };
+        let size = || json!({ "type": "string", "enum": ["2", "1"], "default": "1" });
+        assert_eq!(said(size(), "2"), "2", "a choice by its words comes before one by its number");
+        assert_eq!(said(size(), ""), "1", "an empty line is the default");
+        let size = || json!({ "type": "string", "enum": ["small", "large"] });
+        assert_eq!(said(size(), "2"), "large");
+        assert_eq!(said(size(), "3"), "3", "which is then refused");
+        assert_eq!(said(size(), ""), Value::Null);
+        let sure = || json!({ "type": "boolean", "enum": [false, true] });
+        assert_eq!(said(sure(), "yes"), true);
+        assert_eq!(said(sure(), "1"), false);
     }
 }

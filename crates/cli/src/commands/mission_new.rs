@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use punchlist_core::metric::{Figure, MetricKind};
 use punchlist_core::mission::{cadence, slug_of};
-use punchlist_core::text::{Body, Title};
+use punchlist_core::text::{Body, Title, yes_or_no};
 use serde_json::{Map, Value, json};
 
 use super::{mission_init, prompt};
@@ -270,7 +270,7 @@ fn write(text: &str) -> Said<PathBuf> {
         let there = file.symlink_metadata().is_ok();
         if there {
             let replace = said!(prompt::ask(&format!("{shown} exists. Replace it? [y/N] ")));
-            if prompt::read_yes(&replace) != Some(true) {
+            if yes_or_no(&replace) != Some(true) {
                 continue;
             }
         }

@@ -3,6 +3,8 @@
 use std::io::{BufRead, Read};
 use std::sync::OnceLock;
 
+use punchlist_core::text::yes_or_no;
+
 use crate::failure::Failure;
 use crate::output;
 use crate::stop::Stop;
@@ -58,7 +60,7 @@ fn is_answered() -> bool {
 
 /// Yes or no; `None` for any other text, and if the input has ended.
 pub(super) fn yes(question: &str) -> Result<Option<bool>, Failure> {
-    Ok(ask(question)?.as_deref().and_then(read_yes))
+    Ok(ask(question)?.as_deref().and_then(yes_or_no))
 }
 
 /// An empty line is yes. Any other text than yes or no is asked again. The end of the input is no.
@@ -67,19 +69,10 @@ pub(super) fn yes_unless_no(question: &str) -> Result<bool, Failure> {
         match ask(question)? {
             None => return Ok(false),
             Some(said) if said.is_empty() => return Ok(true),
-            Some(said) => match read_yes(&said) {
+            Some(said) => match yes_or_no(&said) {
                 Some(yes) => return Ok(yes),
                 None => output::print("Please answer yes or no.\n")?,
             },
         }
-    }
-}
-
-/// `y`, `yes`, `true`, and their opposites.
-pub(super) fn read_yes(text: &str) -> Option<bool> {
-    match text.to_lowercase().as_str() {
-        "y" | "yes" | "true" => Some(true),
-        "n" | "no" | "false" => Some(false),
-        _ => None,
     }
 }

@@ -1,7 +1,8 @@
 //! Gates for people: what waits, the facts for a decision, and the answer.
 
 use punchlist_core::Time;
-use punchlist_core::gate::{GateKind, GateState, Purpose, form};
+use punchlist_core::gate::form::{Bounds, Field, FieldKind, Form};
+use punchlist_core::gate::{GateKind, GateState, Purpose};
 use punchlist_core::mission::answer::{self, Answer};
 use punchlist_ops::operations::gate_list::{Output, ReviewView};
 use punchlist_ops::views::issue::ItemStatus;
@@ -72,11 +73,9 @@ pub(crate) fn one(gate: &GateView, now: Time) -> String {
         let lead = format!("  {}. ", n + 1);
         shown.push_str(&hanging(&lead, &lead, &line(option), width()));
     }
-    if let Some(schema) = &gate.schema {
-        for (name, field) in form::fields(schema).into_iter().flatten() {
-            let lead = format!("  {}: ", line(name));
-            shown.push_str(&hanging(&lead, &lead, &asked_for(schema, name, field), width()));
-        }
+    for field in gate.schema.iter().flat_map(Form::fields) {
+        let lead = format!("  {}: ", line(field.name));
+        shown.push_str(&hanging(&lead, &lead, &asked_for(&field), width()));
     }
     for item in &gate.criteria {
         shown.push_str(&criterion(item, "  ", now));
@@ -107,27 +106,26 @@ const fn kind(gate: &GateView) -> &'static str {
 }
 
 /// The allowed values of a form's field: `eu or us, required`.
-pub(crate) fn asked_for(schema: &Value, name: &str, field: &Value) -> String {
-    let choices: Vec<String> = field["enum"].as_array().into_iter().flatten().map(words).collect();
-    let mut parts = vec![match field["type"].as_str() {
-        _ if !choices.is_empty() => choices.join(" or "),
-        Some("boolean") => "yes or no".to_owned(),
-        Some("integer") => "a whole number".to_owned(),
-        Some("number") => "a number".to_owned(),
-        _ => "text".to_owned(),
-    }];
-    let mut bound = |word: &str, shown: &str| {
-        if !field[word].is_null() {
-            parts.push(format!("{shown} {}", words(&field[word])));
-        }
+pub(crate) fn asked_for(field: &Field<'_>) -> String {
+    let choices: Vec<String> = field.choices.iter().map(|choice| words(choice.value)).collect();
+    let (kind, bounds) = match field.kind {
+        // How long a text may be is said only when it is too short or too long.
+        FieldKind::Text(_) => ("text", Bounds::default()),
+        FieldKind::Number(bounds) => ("a number", bounds),
+        FieldKind::Integer(bounds) => ("a whole number", bounds),
+        FieldKind::Boolean => ("yes or no", Bounds::default()),
     };
-    bound("minimum", "at least");
-    bound("maximum", "at most");
-    bound("default", "unless said");
-    if form::is_required(schema, name) {
+    let mut parts = vec![match choices.is_empty() {
+        true => kind.to_owned(),
+        false => choices.join(" or "),
+    }];
+    parts.extend(bounds.least.map(|least| format!("at least {least}")));
+    parts.extend(bounds.most.map(|most| format!("at most {most}")));
+    parts.extend(field.default.map(|default| format!("unless said {}", words(default))));
+    if field.is_required {
         parts.push("required".to_owned());
     }
-    let what = field["description"].as_str().or_else(|| field["title"].as_str());
+    let what = field.description.or(field.title);
     let what = what.map_or(String::new(), |what| format!("{} (", line(what)));
     let end = if what.is_empty() { "" } else { ")" };
     format!("{what}{}{end}", parts.join(", "))

@@ -218,8 +218,25 @@ impl Delegation {
     }
 }
 
-/// May a worker take it? It is queued, or its lease is over; and its run, if it has one, does not
-/// wait for an answer. The store repeats this in SQL.
+/// From when on may a worker take it? At any time if it is queued, else when its lease is over; not
+/// while its run waits for an answer. The store repeats this in SQL.
+#[must_use]
+pub fn free_from(
+    delegation: &Delegation,
+    lease: Option<&Lease>,
+    run: Option<&Run>,
+) -> Option<Time> {
+    if run.is_some_and(|run| run.state == RunState::Waiting) {
+        return None;
+    }
+    match delegation.state {
+        DelegationState::Queued => Some(Time::from_micros(0)),
+        DelegationState::Running => lease.map(|lease| lease.until),
+        DelegationState::Returned | DelegationState::Failed | DelegationState::Cancelled => None,
+    }
+}
+
+/// May a worker take it now?
 #[must_use]
 pub fn is_free(
     delegation: &Delegation,
@@ -227,16 +244,7 @@ pub fn is_free(
     run: Option<&Run>,
     clock: Time,
 ) -> bool {
-    let is_waiting = run.is_some_and(|run| run.state == RunState::Waiting);
-    let is_over = lease.is_some_and(|lease| lease.until <= clock);
-    !is_waiting
-        && match delegation.state {
-            DelegationState::Queued => true,
-            DelegationState::Running => is_over,
-            DelegationState::Returned | DelegationState::Failed | DelegationState::Cancelled => {
-                false
-            }
-        }
+    free_from(delegation, lease, run).is_some_and(|at| at <= clock)
 }
 
 /// Did its worker die? The caller has checked that the lease is over.

@@ -22,6 +22,41 @@ pub struct Progress {
     /// Steps that an agent cancelled.
     pub dropped_by_agent: usize,
     pub steps: usize,
+    /// Settled, or claimed and waiting for its reviewer.
+    pub steps_closed: usize,
+}
+
+/// What one item adds to the counts of its kind. The store adds the same shares up in SQL's groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// A criterion; a cancelled one does not count.
+    pub criterion: bool,
+    pub met: bool,
+    pub claimed: bool,
+    pub step: bool,
+    pub step_closed: bool,
+    pub held: bool,
+}
+
+impl Share {
+    #[must_use]
+    pub fn of(kind: TodoKind, status: Status, (is_claimed, is_held): (bool, bool)) -> Self {
+        let is_open = !status.is_settled();
+        let held = is_held && is_open;
+        match kind {
+            TodoKind::Criterion => Self {
+                criterion: status != Status::Cancelled,
+                met: status == Status::Completed,
+                claimed: is_claimed && is_open,
+                held,
+                ..Self::default()
+            },
+            TodoKind::Step => {
+                let step_closed = is_claimed || !is_open;
+                Self { step: true, step_closed, held, ..Self::default() }
+            }
+        }
+    }
 }
 
 /// Counts the items in view.
@@ -29,23 +64,18 @@ pub struct Progress {
 pub fn of(snapshot: &Snapshot) -> Progress {
     let mut progress = Progress::default();
     for todo in ordered(snapshot) {
-        let settled = todo.status.is_settled();
-        let closed = settled || todo.claim.is_some();
+        let marks = (todo.claim.is_some(), todo.hold.is_some());
+        let share = Share::of(todo.kind, todo.status, marks);
+        let closed = todo.status.is_settled() || todo.claim.is_some();
         progress.total += 1;
         *(if closed { &mut progress.closed } else { &mut progress.open }) += 1;
-        progress.held += usize::from(!settled && todo.hold.is_some());
-        match todo.kind {
-            TodoKind::Criterion if todo.status != Status::Cancelled => {
-                progress.criteria += 1;
-                progress.criteria_met += usize::from(settled);
-                progress.criteria_claimed += usize::from(closed && !settled);
-            }
-            TodoKind::Criterion => {}
-            TodoKind::Step => {
-                progress.steps += 1;
-                progress.dropped_by_agent += usize::from(dropped_by_agent(todo));
-            }
-        }
+        progress.held += usize::from(share.held);
+        progress.criteria += usize::from(share.criterion);
+        progress.criteria_met += usize::from(share.met);
+        progress.criteria_claimed += usize::from(share.claimed);
+        progress.steps += usize::from(share.step);
+        progress.steps_closed += usize::from(share.step_closed);
+        progress.dropped_by_agent += usize::from(share.step && dropped_by_agent(todo));
     }
     progress
 }

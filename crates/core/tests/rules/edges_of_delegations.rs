@@ -3,7 +3,8 @@
 
 use punchlist_core::command::NewTodo;
 use punchlist_core::delegation::{
-    DecideProposal, Delegation, DelegationState, Proposal, ProposalDecision, ProposedItem, is_free,
+    DecideProposal, Delegation, DelegationState, Proposal, ProposalDecision, ProposedItem,
+    free_from, is_free,
 };
 use punchlist_core::driver::Budget;
 use punchlist_core::event::ProposalDecided;
@@ -129,6 +130,12 @@ fn work_is_free_until_it_is_held_and_while_nothing_is_awaited() {
     ] {
         let delegation = Delegation { state, ..delegated() };
         assert_eq!(is_free(&delegation, lease, None, clock), expected, "{state:?} {lease:?}");
+        let from = match state {
+            DelegationState::Queued => Some(Time::from_micros(0)),
+            DelegationState::Running => lease.map(|lease| lease.until),
+            _ => None,
+        };
+        assert_eq!(free_from(&delegation, lease, None), from, "{state:?} {lease:?}");
         for state in RunState::ALL {
             let run = Run { state, ..run(Budget::default()) };
             let free = is_free(&delegation, lease, Some(&run), clock);

@@ -229,6 +229,7 @@ fn a_checklist_is_counted_by_what_its_items_are() {
         criteria_claimed: 1,
         dropped_by_agent: 1,
         steps: 5,
+        steps_closed: 3,
     };
     assert_eq!(progress::of(&world.state), counted);
     let words = "5 of 9 closed, 1 held, 1 of 3 criteria met, 1 claimed, \

@@ -18,6 +18,7 @@ mod edges_of_taking;
 mod edit_checklist;
 mod every_kind;
 mod follow;
+mod forms;
 mod host_brief;
 mod import_mission_todos;
 mod import_todos;

@@ -6,7 +6,6 @@ use punchlist_core::gate::{Details, OpenGate, form};
 use punchlist_core::text::Body;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::Error;
 use crate::access::Access;
@@ -22,7 +21,7 @@ pub struct Input {
     pub title: Body,
     /// A flat JSON Schema: an object of string, number, integer and boolean fields.
     #[schemars(schema_with = "flat_form")]
-    pub schema: Value,
+    pub schema: form::Form,
 }
 
 /// The schema of a form: an object, and what a flat form may be.
@@ -49,7 +48,7 @@ impl Define for Form {
     type Output = AskedView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<AskedView, Error> {
-        let details = Details::Form(form::Form(input.schema.clone()));
+        let details = Details::Form(input.schema.clone());
         let asked = call.ask_through_client(&OpenGate {
             details,
             purpose: None,

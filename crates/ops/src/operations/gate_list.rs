@@ -104,8 +104,7 @@ pub(crate) fn proposals(
 /// How many reviews are listed with the gates.
 const REVIEWS_MAX: i64 = 50;
 
-/// The items that wait for their reviewer (P-32). Criteria are not included: they are judged
-/// together, at sign-off.
+/// The items that wait for their reviewer (P-32; `Todo::is_in_review`).
 pub(crate) fn reviews(
     call: &mut Call<'_, '_>,
     project: ProjectId,
@@ -114,7 +113,6 @@ pub(crate) fn reviews(
     for claimed in call.tx().claimed(project, REVIEWS_MAX)? {
         let (outer, inner) = claimed.scope.keys();
         let of = match &claimed.scope {
-            _ if claimed.kind == TodoKind::Criterion => continue,
             Scope::Issue { issue_id } => {
                 let Some(id) = IssueId::parse(issue_id) else { continue };
                 let number = call.tx().issue_number(id)?.unwrap_or_default();

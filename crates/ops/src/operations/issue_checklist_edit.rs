@@ -46,11 +46,11 @@ impl Define for IssueChecklistEdit {
 
     /// All faults of the list are reported at once, as a refusal; a field reports only its first.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        lines(input).map(|_| ())
+        lines(&input.markdown).map(drop)
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<issue_show::Output, Error> {
-        let lines = lines(input)?;
+        let lines = lines(&input.markdown)?;
         let issue = call.issue(input.number, Lock::Row)?;
         let mut checklist = call.open_checklist(&issue)?;
         let notes = call.notes(&checklist)?;
@@ -61,11 +61,12 @@ impl Define for IssueChecklistEdit {
     }
 }
 
-fn lines(input: &Input) -> Result<Vec<Line>, Error> {
-    let (length, limit) = (input.markdown.len(), MARKDOWN_LIMIT);
+/// The lines of a checklist.
+pub(super) fn lines(markdown: &str) -> Result<Vec<Line>, Error> {
+    let (length, limit) = (markdown.len(), MARKDOWN_LIMIT);
     if length > limit {
         let path = "markdown".to_owned();
         return Err(Fault::TooLong { path, length, limit, unit: "bytes" }.into());
     }
-    parse(&input.markdown).map_err(|faults| Refusal::BadChecklist { faults }.into())
+    parse(markdown).map_err(|faults| Refusal::BadChecklist { faults }.into())
 }

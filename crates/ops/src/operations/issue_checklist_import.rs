@@ -2,16 +2,16 @@
 
 use punchlist_core::authority::Action;
 use punchlist_core::command::ImportTodos;
-use punchlist_core::issue::checklist::{Line, MARKDOWN_LIMIT, markdown, parse};
-use punchlist_core::{Event, ListKind, Refusal, Warning};
+use punchlist_core::issue::checklist::markdown;
+use punchlist_core::{Event, ListKind, Warning};
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::issue_checklist_edit::lines;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::explain::Fault;
 use crate::{Envelope, Error};
 
 /// Merge a markdown checklist into an issue's. New items are added; ticked items become claims, not
@@ -56,11 +56,11 @@ impl Define for IssueChecklistImport {
 
     /// All faults of the list are reported at once, as a refusal; a field reports only its first.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        lines(input).map(|_| ())
+        lines(&input.markdown).map(drop)
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let lines = lines(input)?;
+        let lines = lines(&input.markdown)?;
         let issue = call.issue(input.number, Lock::Row)?;
         let mut checklist = call.open_checklist(&issue)?;
         let decided = call.decide(&mut checklist, ImportTodos { lines })?;
@@ -79,13 +79,4 @@ impl Define for IssueChecklistImport {
             checklist: markdown(&checklist, &notes),
         })
     }
-}
-
-fn lines(input: &Input) -> Result<Vec<Line>, Error> {
-    let (length, limit) = (input.markdown.len(), MARKDOWN_LIMIT);
-    if length > limit {
-        let path = "markdown".to_owned();
-        return Err(Fault::TooLong { path, length, limit, unit: "bytes" }.into());
-    }
-    parse(&input.markdown).map_err(|faults| Refusal::BadChecklist { faults }.into())
 }

@@ -10,10 +10,10 @@ use punchlist_store::Load;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::mission_init::check_spec;
 use crate::access::Access;
 use crate::call::{Call, Counts};
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::explain::Fault;
 use crate::input::{Due, Maybe, Recorded};
 use crate::{Envelope, Error};
 
@@ -159,14 +159,9 @@ impl Define for MissionImport {
 
     /// The rules of a mission compare its parts with one another.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        for (m, mission) in input.missions.iter().enumerate() {
-            if let Some(fault) = mission.spec().faults().into_iter().next() {
-                let path = format!("missions[{m}].{}", fault.path);
-                let (found, expected) = (fault.found, fault.expected);
-                return Err(Fault::BadValue { path, found, expected }.into());
-            }
-        }
-        Ok(())
+        let mut missions = input.missions.iter().enumerate();
+        missions
+            .try_for_each(|(m, mission)| check_spec(&mission.spec(), &format!("missions[{m}].")))
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {

@@ -46,13 +46,7 @@ impl Define for MissionInit {
 
     /// The rules of a mission compare its parts with one another.
     fn check(_: &Envelope, spec: &MissionSpec) -> Result<(), Error> {
-        match spec.faults().into_iter().next() {
-            None => Ok(()),
-            Some(fault) => {
-                let (path, found, expected) = (fault.path, fault.found, fault.expected);
-                Err(Fault::BadValue { path, found, expected }.into())
-            }
-        }
+        check_spec(spec, "")
     }
 
     fn run(call: &mut Call<'_, '_>, spec: &MissionSpec) -> Result<Output, Error> {
@@ -61,4 +55,11 @@ impl Define for MissionInit {
             call.init_mission(&InitMission { spec: spec.clone(), directory, only_missing: false })?;
         Ok(Output { mission: MissionView::from(&made.mission), changes: made.changes })
     }
+}
+
+/// Refuses a mission's file with its first fault; `within` is the path of the file in the input.
+pub(super) fn check_spec(spec: &MissionSpec, within: &str) -> Result<(), Error> {
+    let Some(fault) = spec.faults().into_iter().next() else { return Ok(()) };
+    let path = format!("{within}{}", fault.path);
+    Err(Fault::BadValue { path, found: fault.found, expected: fault.expected }.into())
 }

@@ -20,14 +20,14 @@ use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Maybe, evidence, up_to};
+use crate::input::{Maybe, up_to};
 use crate::views::issue::{ItemStatus, texts};
 use crate::views::todo::HoldView;
-use crate::{Envelope, Error};
 
 /// Keep your checklist. Steps are your plan: one is in progress, the next is promoted when it is
 /// done. A criterion is the operator's definition of done: `done` on it is a claim. Address tasks
@@ -56,8 +56,8 @@ pub struct Input {
     pub text: Maybe<Body>,
     /// done: commit:, test:, pr:, file:, url: or note: and a value.
     #[serde(default, deserialize_with = "up_to::<50, _, _>")]
-    #[schemars(with = "Option<Vec<Evidence>>", length(max = 50))]
-    pub evidence: Option<Vec<String>>,
+    #[schemars(length(max = 50))]
+    pub evidence: Option<Vec<Evidence>>,
 }
 
 /// What to do to the checklist.
@@ -123,11 +123,6 @@ impl Define for TodoTool {
 
     type Input = Input;
     type Output = Output;
-
-    /// Evidence is well-formed or not, whatever the action.
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        evidence(input.evidence.as_deref().unwrap_or_default()).map(drop)
-    }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let action = action(input)?;
@@ -203,7 +198,7 @@ fn command(
         TodoAction::Done => CompleteTodo {
             todo_id: target()?,
             outcome: None,
-            evidence: evidence(input.evidence.as_deref().unwrap_or_default())?,
+            evidence: input.evidence.clone().unwrap_or_default(),
             metrics_impacted: Vec::new(),
         }
         .into(),

@@ -11,7 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
-use crate::input::{Reference, evidence, up_to_or_none};
+use crate::input::{Reference, up_to_or_none};
 use crate::views::OneTodo;
 
 /// Claim that a todo is done. Its reviewer accepts or returns it.
@@ -25,7 +25,7 @@ pub struct Input {
     /// Evidence: commit:, test:, pr:, file:, url: or note: and a value.
     #[serde(default, deserialize_with = "up_to_or_none::<50, _, _>")]
     #[schemars(with = "Option<Vec<Evidence>>", length(max = 50))]
-    pub evidence: Vec<String>,
+    pub evidence: Vec<Evidence>,
 }
 
 #[derive(Debug)]
@@ -49,10 +49,9 @@ impl Define for TodoClaim {
     type Output = OneTodo;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneTodo, Error> {
-        let evidence = evidence(&input.evidence)?;
         let (mut snapshot, todo_id) = call.todo(&input.todo_id)?;
         let outcome = Some(input.outcome.as_str().to_owned());
-        let clock = Some(call.tx().clock()?);
+        let (evidence, clock) = (input.evidence.clone(), Some(call.tx().clock()?));
         call.decide(&mut snapshot, ClaimTodo { todo_id, outcome, evidence, clock })?;
         OneTodo::of(&snapshot, todo_id)
     }

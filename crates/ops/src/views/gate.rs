@@ -36,7 +36,8 @@ pub struct GateView {
     pub options: Option<Vec<String>>,
     /// The fields of a form.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub schema: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    pub schema: Option<Form>,
     /// For a permission: the tool, its input, and its definition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
@@ -122,7 +123,7 @@ impl GateView {
                 .filter(|_| gate.purpose == Some(Purpose::SignOff)),
             end: gate.end,
             options: (!options.is_empty()).then(|| options.to_vec()),
-            schema: form.map(|Form(schema)| schema.clone()),
+            schema: form.cloned(),
             tool: wanted.map(|_| gate.text.clone()),
             input: wanted.map(|call| call.input.clone()),
             definition: wanted.map(|call| call.definition.clone()),

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use punchlist_core::gate::form::Form;
 use punchlist_core::gate::{ClientAnswer, GateDecision, GateState};
 use punchlist_ops::views::AskedView;
 use punchlist_ops::{Answer, Error, Operation};
@@ -82,12 +83,8 @@ pub(crate) fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
     let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
     let (message, schema) = match text("title") {
         Some(title) => {
-            let form = call.arguments.get("schema")?;
-            let mut schema = json!({ "type": "object", "properties": form.get("properties")? });
-            if let Some(required) = form.get("required") {
-                schema["required"] = required.clone();
-            }
-            (title, schema)
+            let form = Form(call.arguments.get("schema")?.clone());
+            (title, form.only_fields()?)
         }
         None => {
             let mut field = json!({ "type": "string", "title": "Answer" });

@@ -137,7 +137,7 @@ impl Tx<'_> {
     }
 
     /// The projects that have work of these types now; if there are none, also when the next work
-    /// is due.
+    /// is due (`core::delegation::free_from`).
     pub fn delegations_due(
         &mut self,
         types: &str,
@@ -146,10 +146,9 @@ impl Tx<'_> {
     ) -> Result<(Vec<String>, Option<Time>), Error> {
         let rows = self.query(
             sql!(
-                "SELECT p.name, min(CASE WHEN d.state = 'queued' OR d.lease_until IS NULL THEN 0 \
-                 ELSE d.lease_until END) FROM delegations AS d \
-                 JOIN projects AS p ON p.id = d.project_id \
-                 WHERE (d.state = 'queued' OR d.state = 'running') \
+                "SELECT p.name, min(CASE WHEN d.state = 'queued' THEN 0 ELSE d.lease_until END) \
+                 FROM delegations AS d JOIN projects AS p ON p.id = d.project_id \
+                 WHERE (d.state = 'queued' OR (d.state = 'running' AND d.lease_until IS NOT NULL)) \
                  AND ($1 LIKE '% ' || d.type || ' %' OR (CAST($2 AS BIGINT) = 1 AND d.conversation_id IS NOT NULL)) \
                  AND NOT EXISTS (SELECT 1 FROM runs AS r WHERE r.delegation_id = d.id \
                  AND r.state = 'waiting') GROUP BY p.name ORDER BY p.name"

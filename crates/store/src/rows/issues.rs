@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use punchlist_core::issue::progress::Share;
 use punchlist_core::issue::{apply_issue, search};
 use punchlist_core::todo::Priority;
 use punchlist_core::{
@@ -90,27 +91,15 @@ pub struct IssueCounts {
 }
 
 impl IssueCounts {
-    fn add(&mut self, kind: TodoKind, status: Status, (claimed, held): (bool, bool), count: i64) {
-        if held && !status.is_settled() {
-            self.held += count;
-        }
-        match kind {
-            TodoKind::Criterion if status == Status::Cancelled => {}
-            TodoKind::Criterion => {
-                self.criteria += count;
-                if status == Status::Completed {
-                    self.met += count;
-                } else if claimed {
-                    self.claimed += count;
-                }
-            }
-            TodoKind::Step => {
-                self.steps += count;
-                if status.is_settled() || claimed {
-                    self.steps_closed += count;
-                }
-            }
-        }
+    /// Adds the shares of `count` equal items.
+    fn add(&mut self, share: Share, count: i64) {
+        let of = |counts: bool| if counts { count } else { 0 };
+        self.criteria += of(share.criterion);
+        self.met += of(share.met);
+        self.claimed += of(share.claimed);
+        self.steps += of(share.step);
+        self.steps_closed += of(share.step_closed);
+        self.held += of(share.held);
     }
 }
 
@@ -274,7 +263,8 @@ impl Tx<'_> {
                 let kind = word("todo kind", row.str(1)?, TodoKind::parse)?;
                 let status = word("status", row.str(2)?, Status::parse)?;
                 let marks = (row.int(3)? == 1, row.int(4)? == 1);
-                counts.entry(row.int(0)?).or_default().add(kind, status, marks, row.int(5)?);
+                let share = Share::of(kind, status, marks);
+                counts.entry(row.int(0)?).or_default().add(share, row.int(5)?);
                 Ok(())
             },
         )?;

@@ -6,6 +6,7 @@
 mod answers;
 mod copies;
 mod core_agrees;
+mod counts_agree;
 mod doctor;
 mod events;
 mod fixture;

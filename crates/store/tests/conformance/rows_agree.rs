@@ -1,13 +1,14 @@
 //! SQL that repeats a predicate of the core on rows gives the same rows as the core: the issues that
-//! can be started (`rows/issues.rs`), and the delegations that can be taken
+//! can be started (`rows/issues.rs`), and the delegations that can be taken, now or later
 //! (`rows/delegations.rs`). The rows need not be reachable by commands.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use punchlist_core::delegation::{Delegation, DelegationState, is_free};
+use punchlist_core::delegation::{Delegation, DelegationState, free_from, is_free};
 use punchlist_core::driver::Budget;
 use punchlist_core::event::{DelegationQueued, IssueLinked, RunStarted};
 use punchlist_core::issue::ready::{is_ready, urgency};
@@ -15,8 +16,8 @@ use punchlist_core::issue::{Link, LinkKind};
 use punchlist_core::run::{Run, RunState, Settings, StartRun};
 use punchlist_core::todo::Priority;
 use punchlist_core::{
-    Actor, AgentPath, By, ConversationId, Decide, Decision, DelegationId, Event, Issue, IssueId,
-    IssueStatus, Lease, LinkId, ListKind, ProjectId, Role, Time,
+    Actor, AgentPath, By, ConversationId, Decide, Decision, DelegationId, Event, Ids, Issue,
+    IssueId, IssueStatus, Lease, LinkId, ListKind, ProjectId, Role, Time,
 };
 use punchlist_store::{Error, Stamp, Tx};
 use punchlist_testkit::{Backend, on_every_store};
@@ -28,7 +29,7 @@ use crate::fixture::{Fixture, ids};
 const PROJECTS: u32 = 60;
 
 /// Makes a project for each case, with this number.
-fn each_project<T: std::fmt::Debug>(
+pub(crate) fn each_project<T: std::fmt::Debug>(
     backend: Backend,
     rows: impl Strategy<Value = Vec<T>>,
     check: impl Fn(&Fixture, ProjectId, u128, Vec<T>),
@@ -40,7 +41,7 @@ fn each_project<T: std::fmt::Debug>(
         .run(&rows, |rows| {
             let seed = 1_000 + 100 * u128::from(number.fetch_add(1, Ordering::Relaxed));
             let project = ProjectId::from(ids(seed).ulid());
-            let (name, now) = (format!("project {seed}"), fixture.now);
+            let (name, now) = (name_of(seed), fixture.now);
             fixture.store.write(move |tx| tx.insert_project(project, &name, now)).unwrap();
             check(&fixture, project, seed, rows);
             Ok(())
@@ -48,12 +49,16 @@ fn each_project<T: std::fmt::Debug>(
         .unwrap();
 }
 
+fn name_of(seed: u128) -> String {
+    format!("project {seed}")
+}
+
 fn soon() -> impl Strategy<Value = i64> {
     prop_oneof![Just(-60_i64), Just(0), Just(60)]
 }
 
 /// An issue, and the one it is blocked by.
-type AnyIssue = (IssueStatus, bool, bool, Option<i64>, Option<Priority>, Option<usize>);
+pub(crate) type AnyIssue = (IssueStatus, bool, bool, Option<i64>, Option<Priority>, Option<usize>);
 
 fn any_issue() -> impl Strategy<Value = AnyIssue> {
     (
@@ -66,7 +71,13 @@ fn any_issue() -> impl Strategy<Value = AnyIssue> {
     )
 }
 
-fn issue(project_id: ProjectId, number: i64, id: IssueId, any: &AnyIssue, now: Time) -> Issue {
+pub(crate) fn issue(
+    project_id: ProjectId,
+    number: i64,
+    id: IssueId,
+    any: &AnyIssue,
+    now: Time,
+) -> Issue {
     let (status, assignment, assignee, defer, priority, _) = any;
     Issue {
         id,
@@ -145,25 +156,27 @@ fn decided(event: Event) -> Decision {
     Decision { events: vec![event], ..Decision::default() }
 }
 
-/// The state of a delegation, the end of its lease, and the state of its run.
-type AnyWork = (DelegationState, Option<i64>, Option<RunState>);
+/// The state of a delegation, the end of its lease, and the state of its run; whether it belongs to
+/// a pillar, and is done by another type of agent.
+type AnyWork = (DelegationState, Option<i64>, Option<RunState>, bool, bool);
 
 fn any_work() -> impl Strategy<Value = AnyWork> {
     (
         proptest::sample::select(DelegationState::ALL.to_vec()),
         proptest::option::of(prop_oneof![Just(-600_i64), Just(3_600)]),
         proptest::option::of(proptest::sample::select(RunState::ALL.to_vec())),
+        any::<bool>(),
+        any::<bool>(),
     )
 }
 
-fn delegation(
-    project: ProjectId,
-    id: DelegationId,
-    state: DelegationState,
-    at: Time,
-) -> Delegation {
+fn delegation(project: ProjectId, ids: &mut Ids, any: &AnyWork, at: Time) -> Delegation {
+    let (state, .., is_in_chat, is_of_tester) = *any;
+    let chat = is_in_chat.then(|| ConversationId::from(ids.ulid()));
+    let of = if is_of_tester { "tester" } else { "coder" };
     serde_json::from_value(json!({
-        "id": id, "projectId": project, "type": "coder", "mission": "Do it", "rationale": null,
+        "id": DelegationId::from(ids.ulid()), "projectId": project, "type": of,
+        "mission": "Do it", "rationale": null, "conversationId": chat,
         "mode": "async", "state": state, "review": "auto", "todoId": null, "sessionId": null,
         "issueId": null, "delegatedBy": "root:primary", "parentAgent": "primary",
         "agent": "primary.subagents.coder", "attempts": 1, "result": null, "error": null,
@@ -210,44 +223,58 @@ fn run_of(delegation: &Delegation, state: RunState, seed: u128, now: Time) -> Ru
     Run { state, ..Run::clone(run) }
 }
 
+type Work = (Delegation, Option<Lease>, Option<Run>);
+
+/// Stores delegations with their leases and runs.
+fn handed_out(
+    fixture: &Fixture,
+    project: ProjectId,
+    seed: u128,
+    rows: &[AnyWork],
+    clock: Time,
+) -> Vec<Work> {
+    let (now, mut new) = (fixture.now, ids(seed + 1));
+    let work: Vec<Work> = rows
+        .iter()
+        .zip(2..)
+        .map(|(any, n)| {
+            let made = delegation(project, &mut new, any, now);
+            let holder = Some("system:worker".to_owned());
+            let lease =
+                |s| Lease { holder: holder.clone(), epoch: 1, until: clock.plus_seconds(s) };
+            let run = any.2.map(|state| run_of(&made, state, seed + n, now));
+            (made, any.1.map(lease), run)
+        })
+        .collect();
+    let (stored, stamp) = (work.clone(), Stamp { project, ..fixture.stamp() });
+    let write = move |tx: &mut Tx<'_>| {
+        for (made, lease, run) in &stored {
+            let queued = DelegationQueued { delegation: Box::new(made.clone()) };
+            tx.record_delegation(&mut None, &decided(queued.into()), &stamp)?;
+            if let Some(lease) = lease {
+                tx.put_delegation_lease(made.id, lease)?;
+            }
+            if let Some(run) = run {
+                let begun = decided(RunStarted { run: Box::new(run.clone()) }.into());
+                tx.record_run(&mut None, &begun, &stamp, &mut ids(seed + 50))?;
+            }
+        }
+        Ok::<_, Error>(())
+    };
+    fixture.store.write(write).unwrap();
+    work
+}
+
 fn the_free_delegations_are_those_of_the_core(backend: Backend) {
     let rows = proptest::collection::vec(any_work(), 1..8);
     each_project(backend, rows, |fixture, project, seed, rows| {
-        let (now, mut new) = (fixture.now, ids(seed + 1));
         let clock = fixture.read(|tx| tx.clock());
-        let work: Vec<(Delegation, Option<Lease>, Option<Run>)> = rows
-            .iter()
-            .zip(2..)
-            .map(|((state, until, run), n)| {
-                let made = delegation(project, DelegationId::from(new.ulid()), *state, now);
-                let holder = Some("system:worker".to_owned());
-                let lease =
-                    |s| Lease { holder: holder.clone(), epoch: 1, until: clock.plus_seconds(s) };
-                let run = run.map(|state| run_of(&made, state, seed + n, now));
-                (made, until.map(lease), run)
-            })
-            .collect();
+        let work = handed_out(fixture, project, seed, &rows, clock);
         let free = work
             .iter()
             .filter(|(made, lease, run)| is_free(made, lease.as_ref(), run.as_ref(), clock));
         let mut expected: Vec<DelegationId> = free.map(|(made, ..)| made.id).collect();
         expected.sort();
-        let (stored, stamp) = (work.clone(), Stamp { project, ..fixture.stamp() });
-        let write = move |tx: &mut Tx<'_>| {
-            for (made, lease, run) in &stored {
-                let queued = DelegationQueued { delegation: Box::new(made.clone()) };
-                tx.record_delegation(&mut None, &decided(queued.into()), &stamp)?;
-                if let Some(lease) = lease {
-                    tx.put_delegation_lease(made.id, lease)?;
-                }
-                if let Some(run) = run {
-                    let begun = decided(RunStarted { run: Box::new(run.clone()) }.into());
-                    tx.record_run(&mut None, &begun, &stamp, &mut ids(seed + 50))?;
-                }
-            }
-            Ok::<_, Error>(())
-        };
-        fixture.store.write(write).unwrap();
         let take_all = move |tx: &mut Tx<'_>| {
             let mut found: Vec<DelegationId> = Vec::new();
             loop {
@@ -263,4 +290,38 @@ fn the_free_delegations_are_those_of_the_core(backend: Backend) {
     });
 }
 
-on_every_store!(the_ready_issues_are_those_of_the_core, the_free_delegations_are_those_of_the_core);
+/// A worker looks at all projects: which have work for it now, and when the next work is due.
+fn the_work_that_is_due_is_that_of_the_core(backend: Backend) {
+    let rows = proptest::collection::vec(any_work(), 1..8);
+    let stored: RefCell<Vec<(String, Work)>> = RefCell::default();
+    each_project(backend, rows, |fixture, project, seed, rows| {
+        let clock = fixture.read(|tx| tx.clock());
+        let work = handed_out(fixture, project, seed, &rows, clock);
+        let mut stored = stored.borrow_mut();
+        stored.extend(work.into_iter().map(|one| (name_of(seed), one)));
+        for (types, in_chats) in [(" coder ", false), (" tester ", true), (" nobody ", false)] {
+            let fits = |made: &Delegation| {
+                let is_named = types.contains(&format!(" {} ", made.kind));
+                is_named || (in_chats && made.conversation_id.is_some())
+            };
+            let mut due: BTreeMap<&str, Time> = BTreeMap::new();
+            for (name, (made, lease, run)) in stored.iter() {
+                let from = free_from(made, lease.as_ref(), run.as_ref());
+                let Some(from) = from.filter(|_| fits(made)) else { continue };
+                let first = due.entry(name).or_insert(from);
+                *first = from.min(*first);
+            }
+            let free = due.iter().filter(|(_, at)| **at <= clock).map(|(name, _)| *name);
+            let expected = (free.collect::<Vec<_>>(), due.values().min().copied());
+            let (free, next) = fixture.read(move |tx| tx.delegations_due(types, in_chats, clock));
+            let found = (free.iter().map(String::as_str).collect::<Vec<_>>(), next);
+            assert_eq!(found, expected, "{types} {in_chats} {stored:#?}");
+        }
+    });
+}
+
+on_every_store!(
+    the_ready_issues_are_those_of_the_core,
+    the_free_delegations_are_those_of_the_core,
+    the_work_that_is_due_is_that_of_the_core
+);

@@ -159,7 +159,7 @@ pub(super) fn overtaken(visit: &Visit, refused: &Refused) -> Markup {
     };
     let typed = form.given("reason").or(form.given("text"));
     let said = |response: Option<&Value>| {
-        response.filter(|said| !said.is_null()).map(super::card::plain).unwrap_or_default()
+        response.filter(|said| !said.is_null()).map(super::plain).unwrap_or_default()
     };
     notice::show(
         Tone::Refused,

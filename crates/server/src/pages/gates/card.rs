@@ -254,11 +254,6 @@ fn question(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Mark
     }
 }
 
-/// A value as people write it.
-pub(crate) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {
     let key = format!("answer-{}", item.id());
     let always = format!("always-{}", item.id());

@@ -1,29 +1,28 @@
 //! A form of an agent: one field for each property, with its type.
 
 use maud::{Markup, html};
-use punchlist_core::gate::form::{fields, is_required};
+use punchlist_core::gate::form::{self, Field, FieldKind};
 use punchlist_ops::views::GateView;
 use serde_json::{Map, Value};
 
-use super::Item;
-use super::card::{bar, hidden, plain, primary};
+use super::card::{bar, hidden, primary};
+use super::{Item, plain};
 use crate::pages::forms::{self, Form};
 use crate::pages::visit::Visit;
 use crate::pages::{marks, words};
 
 pub(super) fn body(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Markup {
     let key = format!("answer-{}", item.id());
-    let schema = gate.schema.as_ref().unwrap_or(&Value::Null);
+    let asked = gate.schema.clone().unwrap_or_default();
+    let fields = asked.fields();
     html! {
         div.gate-body {
-            @if let Some(about) = schema["description"].as_str() { p { (about) } }
+            @if let Some(about) = asked.description() { p { (about) } }
             (forms::form(visit, &key, "form", &html! {
                 (hidden(item))
-                input type="hidden" name="schema" value=(schema.to_string());
-                (faults(visit, &key, schema))
-                @for (name, field) in fields(schema).into_iter().flatten() {
-                    (one(visit, &key, schema, name, field))
-                }
+                input type="hidden" name="schema" value=(asked.0.to_string());
+                (faults(visit, &key, &fields))
+                @for field in &fields { (one(visit, &key, field)) }
             }))
         }
         (bar(visit, item, &html! {
@@ -33,21 +32,23 @@ pub(super) fn body(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) 
 }
 
 /// The field name of a property on the page.
-fn posted(name: &str) -> String {
-    format!("value.{name}")
+fn posted(field: &Field<'_>) -> String {
+    format!("value.{}", field.name)
 }
 
-fn one(visit: &Visit, key: &str, schema: &Value, name: &str, field: &Value) -> Markup {
-    let id = format!("{key}-{}", posted(name));
-    let label = field["title"].as_str().unwrap_or(name);
-    let first = field.get("default").map(plain).unwrap_or_default();
-    let value = visit.typed(key, &posted(name), &first).to_owned();
-    let required = is_required(schema, name);
-    let about = field["description"].as_str().unwrap_or_default();
-    let fault = fault_of(visit, key, name);
-    let choices = field["enum"].as_array();
+fn label<'a>(field: &Field<'a>) -> &'a str {
+    field.title.unwrap_or(field.name)
+}
+
+fn one(visit: &Visit, key: &str, field: &Field<'_>) -> Markup {
+    let name = posted(field);
+    let id = format!("{key}-{name}");
+    let first = field.default.map(plain).unwrap_or_default();
+    let value = visit.typed(key, &name, &first).to_owned();
+    let about = field.description.unwrap_or_default();
+    let fault = fault_of(visit, key, field);
+    let is_choice = !field.choices.is_empty();
     let hint = format!("{id}-hint");
-    let kind = field["type"].as_str().unwrap_or("string");
     let wrong = format!("{id}-fault");
     let by: Vec<&str> =
         [(!about.is_empty()).then_some(hint.as_str()), fault.is_some().then_some(wrong.as_str())]
@@ -56,30 +57,40 @@ fn one(visit: &Visit, key: &str, schema: &Value, name: &str, field: &Value) -> M
             .collect();
     let by = (!by.is_empty()).then(|| by.join(" "));
     let invalid = fault.as_ref().map(|_| "true");
+    let mode = match field.kind {
+        FieldKind::Text(_) => Some("text"),
+        FieldKind::Integer(_) => Some("numeric"),
+        FieldKind::Number(_) => Some("decimal"),
+        // A switch is not typed.
+        FieldKind::Boolean => None,
+    };
     html! {
         div.field {
-            @if kind == "boolean" && choices.is_none() {
+            @if mode.is_none() && !is_choice {
                 label.check {
-                    input id=(id) type="checkbox" name=(posted(name)) value="true"
+                    input id=(id) type="checkbox" name=(name) value="true"
                         checked[value == "true"] aria-describedby=[&by] aria-invalid=[invalid];
-                    span { (label) }
+                    span { (label(field)) }
                 }
             } @else {
-                label for=(id) { (label) @if !required { span.hint { " (optional)" } } }
+                label for=(id) {
+                    (label(field)) @if !field.is_required { span.hint { " (optional)" } }
+                }
             }
             @if !about.is_empty() { p.hint id=(hint) { (about) } }
             @if let Some(fault) = &fault { p.fault id=(wrong) { (marks::failed()) span { (fault) } } }
-            @if let Some(choices) = choices {
-                select id=(id) name=(posted(name)) aria-describedby=[&by] aria-invalid=[invalid] {
-                    @if !required || value.is_empty() { option value="" { "Choose" } }
-                    @for (n, choice) in choices.iter().enumerate() {
-                        @let shown = field["enumNames"][n].as_str().map_or_else(|| plain(choice), str::to_owned);
-                        option value=(plain(choice)) selected[plain(choice) == value] { (shown) }
+            @if is_choice {
+                select id=(id) name=(name) aria-describedby=[&by] aria-invalid=[invalid] {
+                    @if !field.is_required || value.is_empty() { option value="" { "Choose" } }
+                    @for choice in &field.choices {
+                        @let typed = plain(choice.value);
+                        option value=(typed) selected[typed == value] {
+                            (choice.title.unwrap_or(&typed))
+                        }
                     }
                 }
-            } @else if kind != "boolean" {
-                @let mode = match kind { "integer" => "numeric", "number" => "decimal", _ => "text" };
-                input id=(id) name=(posted(name)) type="text" inputmode=(mode) value=(value)
+            } @else if let Some(mode) = mode {
+                input id=(id) name=(name) type="text" inputmode=(mode) value=(value)
                     aria-describedby=[&by] aria-invalid=[invalid] autocomplete="off";
             }
         }
@@ -87,11 +98,10 @@ fn one(visit: &Visit, key: &str, schema: &Value, name: &str, field: &Value) -> M
 }
 
 /// The errors of a refused form: a list that leads to the fields, if they are errors of fields.
-fn faults(visit: &Visit, key: &str, schema: &Value) -> Markup {
-    let named: Vec<(&String, String, &Value)> = fields(schema)
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, field)| fault_of(visit, key, name).map(|fault| (name, fault, field)))
+fn faults(visit: &Visit, key: &str, fields: &[Field<'_>]) -> Markup {
+    let named: Vec<(&Field<'_>, String)> = fields
+        .iter()
+        .filter_map(|field| fault_of(visit, key, field).map(|fault| (field, fault)))
         .collect();
     if named.is_empty() {
         return forms::refusal(visit, key);
@@ -103,9 +113,8 @@ fn faults(visit: &Visit, key: &str, schema: &Value) -> Markup {
             div {
                 p { (words::count(count, "answer does", "answers do")) " not fit:" }
                 ul {
-                    @for (name, fault, field) in &named {
-                        @let label = field["title"].as_str().unwrap_or(name);
-                        li { a href=(format!("#{key}-{}", posted(name))) { (label) } ": " (fault) }
+                    @for (field, fault) in &named {
+                        li { a href=(format!("#{key}-{}", posted(field))) { (label(field)) } ": " (fault) }
                     }
                 }
             }
@@ -114,41 +123,26 @@ fn faults(visit: &Visit, key: &str, schema: &Value) -> Markup {
 }
 
 /// The error of this field when the form was refused.
-fn fault_of(visit: &Visit, key: &str, name: &str) -> Option<String> {
+fn fault_of(visit: &Visit, key: &str, field: &Field<'_>) -> Option<String> {
     let refused = visit.refused_at(key)?;
     let punchlist_ops::Error::Refused(refusal) = &refused.error else { return None };
     let punchlist_core::Refusal::BadResponse { faults } = refusal.as_ref() else { return None };
-    let start = format!("`{name}` ");
+    let start = format!("`{}` ", field.name);
     let fault = faults.iter().find_map(|fault| fault.strip_prefix(&start));
     fault.map(|fault| format!("This {fault}."))
 }
 
-/// The typed answer, converted to the types of the form. A value that cannot be converted stays
-/// text, so that the rule of forms explains the error.
+/// The answer that was typed into the fields of the form.
 pub(super) fn response(form: &Form) -> Value {
-    let schema: Value = serde_json::from_str(form.text("schema")).unwrap_or_default();
+    let asked: form::Form = serde_json::from_str(form.text("schema")).unwrap_or_default();
     let mut response = Map::new();
-    for (name, field) in fields(&schema).into_iter().flatten() {
-        let typed = form.text(&posted(name));
-        if let Some(value) = read(field, typed) {
-            response.insert(name.clone(), value);
+    for field in asked.fields() {
+        let read = field.read(form.text(&posted(&field)));
+        // A browser posts nothing for a switch that is off.
+        let off = || matches!(field.kind, FieldKind::Boolean).then_some(Value::Bool(false));
+        if let Some(value) = read.or_else(off) {
+            response.insert(field.name.to_owned(), value);
         }
     }
     Value::Object(response)
-}
-
-fn read(field: &Value, typed: &str) -> Option<Value> {
-    let choices = field["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if let Some(choice) = choices.iter().find(|choice| plain(choice) == typed) {
-        return Some(choice.clone());
-    }
-    match field["type"].as_str() {
-        Some("boolean") => Some(Value::Bool(typed == "true")),
-        _ if typed.trim().is_empty() => None,
-        Some("integer" | "number") => {
-            let number: Option<Value> = serde_json::from_str(typed.trim()).ok();
-            Some(number.filter(Value::is_number).unwrap_or_else(|| typed.into()))
-        }
-        _ => Some(typed.into()),
-    }
 }

@@ -26,7 +26,7 @@ use super::parts;
 use super::visit::Visit;
 
 pub(crate) use act::{MISSING, act, answer};
-pub(crate) use card::plain;
+pub(crate) use punchlist_core::gate::form::plain;
 
 /// How many items of one project are listed.
 const LISTED_MAX: i64 = 50;
