@@ -179,7 +179,7 @@ fn values(kind: Kind) -> Option<Vec<(String, String)>> {
             let cursor = Cursor::FIRST;
             let input = delegation_list::Input { state, kind, todo_id, limit, cursor };
             let found = store.read::<DelegationList>(input)?.delegations;
-            short(found.into_iter().map(|work| (work.id, work.mission)).collect())
+            short(found.into_iter().map(|work| (work.id.to_string(), work.mission)).collect())
         }
         Kind::Token => {
             let input = token_list::Input { limit, cursor: Cursor::FIRST };

@@ -14,10 +14,11 @@ pub(super) fn listed(output: &delegation_list::Output, now: Time) -> String {
     if output.delegations.is_empty() {
         return "No delegations to show.\n".to_owned();
     }
-    let ids: Vec<&str> = output.delegations.iter().map(|one| one.id.as_str()).collect();
-    let rows = output.delegations.iter().map(|delegation| {
+    let ids: Vec<String> = output.delegations.iter().map(|one| one.id.to_string()).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let rows = output.delegations.iter().zip(&ids).map(|(delegation, id)| {
         vec![
-            short_among(&delegation.id, &ids).to_owned(),
+            short_among(id, &ids).to_owned(),
             delegation.state.name().to_owned(),
             ago(delegation.updated_at, now),
             line(&delegation.kind),
@@ -32,7 +33,8 @@ pub(super) fn taken(output: &delegation_take::Output, now: Time) -> String {
     match &output.delegation {
         None => "Nothing to take.\n".to_owned(),
         Some(delegation) => {
-            let renew = format!("delegation heartbeat {}", super::short(&delegation.id));
+            let renew =
+                format!("delegation heartbeat {}", super::short(&delegation.id.to_string()));
             let lease = todos::held_until(output.epoch, output.lease_until, &renew, now);
             let mission = line(&delegation.mission);
             did("Yours:", &format!("delegation {}: {mission}; {lease}", named(delegation)))
@@ -83,7 +85,7 @@ pub(super) fn decided(output: &proposal_decide::Output) -> String {
 
 /// What people call one: its short id, and for which agent it is.
 fn named(delegation: &DelegationView) -> String {
-    format!("{} ({})", short(&delegation.id), line(&delegation.kind))
+    format!("{} ({})", short(&delegation.id.to_string()), line(&delegation.kind))
 }
 
 pub(super) fn shown(delegation: &DelegationView, now: Time) -> String {
@@ -96,7 +98,7 @@ pub(super) fn shown(delegation: &DelegationView, now: Time) -> String {
     if let Some(why) = &delegation.rationale {
         add(&format!("because {}", clean(why)));
     }
-    add(&format!("delegation {}", short(&delegation.id)));
+    add(&format!("delegation {}", short(&delegation.id.to_string())));
     if let Some(result) = &delegation.result {
         add(&format!("→ {}", clean(result)));
     }
@@ -124,8 +126,8 @@ pub(super) fn shown(delegation: &DelegationView, now: Time) -> String {
 
 /// The answer of `delegate`.
 pub(super) fn handed(output: &delegate::Output) -> String {
-    let (id, state) = (short(&output.delegation_id), output.state.name());
-    let mut shown = format!("Delegation {id} is {CYAN}{state}{CYAN:#}.\n");
+    let (id, state) = (output.delegation_id.to_string(), output.state.name());
+    let mut shown = format!("Delegation {} is {CYAN}{state}{CYAN:#}.\n", short(&id));
     for said in [&output.result, &output.error].into_iter().flatten() {
         shown.push_str(&hanging("  ", "  ", &clean(said), width()));
     }

@@ -288,7 +288,7 @@ fn body(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use punchlist_core::IssueStatus;
+    use punchlist_core::{IssueId, IssueStatus};
     use punchlist_ops::views::ItemView;
     use punchlist_ops::views::issue::ItemStatus;
 
@@ -298,7 +298,7 @@ mod tests {
         let now = at("2026-11-15T12:00:00Z");
         let filed = at("2026-11-15T11:00:00Z");
         let issue = || IssueView {
-            id: String::new(),
+            id: IssueId::parse("01JCQ0000000000000000000AB").unwrap(),
             number: 7,
             title: format!("a\u{1b}[2J\n{}", "漢".repeat(90)),
             body: "b\u{7}\nc\n".to_owned(),

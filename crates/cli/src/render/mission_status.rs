@@ -246,12 +246,14 @@ mod tests {
 
     use super::*;
 
+    const MISSION: &str = "01JCQ0000000000000000000AD";
+
     /// A mission with something of everything.
     fn everything() -> Output {
         let at = "1970-01-01T00:00:00Z";
         let todo = |title: &str, more: Value| {
             let mut todo = json!({ "id": "01JCQ0000000000000000000AA", "title": title,
-                "missionId": "m", "pillarId": "p", "missionSlug": "dx", "pillarSlug": "build",
+                "missionId": MISSION, "pillarId": "p", "missionSlug": "dx", "pillarSlug": "build",
                 "description": "", "justification": "", "completionCriteria": "",
                 "status": "in_progress", "priority": "high", "createdAt": at, "overdue": false,
                 "relatedPillars": [] });
@@ -270,8 +272,8 @@ mod tests {
         };
         let settings = punchlist_core::mission::Settings::default();
         let output = json!({
-            "mission": { "id": "m", "slug": "dx", "name": "Developer Experience",
-                "description": "", "status": "active", "todo": settings, "conversationId": "c",
+            "mission": { "id": MISSION, "slug": "dx", "name": "Developer Experience",
+                "description": "", "status": "active", "todo": settings, "conversationId": "01JCQ0000000000000000000AE",
                 "pillars": [], "createdAt": at, "updatedAt": at },
             "nextCycleAt": "1970-01-02T01:00:00Z",
             "counts": full,

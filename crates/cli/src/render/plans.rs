@@ -2,7 +2,7 @@
 
 use punchlist_core::plan::{Need, PurgedPlan, Reason};
 use punchlist_core::text::counted;
-use punchlist_core::{Time, plan};
+use punchlist_core::{Time, TodoId, plan};
 use punchlist_ops::operations::plan_list::PlanRow;
 use punchlist_ops::operations::{plan as tool_of_plan, plan_current, plan_from_todo, plan_import};
 use punchlist_ops::operations::{plan_purge, plan_sync, plan_tick};
@@ -33,7 +33,7 @@ fn tasks(tasks: &[TaskView], current: Option<&TaskView>) -> String {
     if tasks.is_empty() {
         return "There are no tasks in this plan.\n".to_owned();
     }
-    let current = current.map(|task| task.id.as_str());
+    let current = current.map(|task| task.id);
     let mut shown = String::new();
     let mut open: Vec<(usize, &TaskView)> = tasks.iter().rev().map(|task| (0, task)).collect();
     // Uses its own stack, so that a deep plan does not cause deep recursion.
@@ -129,7 +129,7 @@ pub(super) fn tool(output: &tool_of_plan::Output) -> String {
 
 /// One task: its mark and number, its text, and its agent. A text that does not fit continues on
 /// the next line.
-fn line(task: &TaskView, depth: usize, current: Option<&str>) -> String {
+fn line(task: &TaskView, depth: usize, current: Option<TodoId>) -> String {
     let mark = Mark::from(task.state).or_claimed(task.claimed);
     let style = if mark == Mark::Open { anstyle::Style::new() } else { mark.style() };
     let mark = mark.text();

@@ -66,7 +66,7 @@ pub(super) fn deferred(todo: &TodoView, now: Time) -> String {
 
 /// What an item is named by: its number where it has one, else its short id.
 fn id(todo: &TodoView) -> String {
-    todo.seq.map_or_else(|| short(&todo.id).to_owned(), |seq| format!("t{seq}"))
+    todo.seq.map_or_else(|| short(&todo.id.to_string()).to_owned(), |seq| format!("t{seq}"))
 }
 
 /// An answer of `todo_show`: badges first, then the words, then what happened.

@@ -3,10 +3,10 @@
 //! A call of punchlist's own tools and its result are one transaction. A call of an outside tool is
 //! recorded before it begins, because it cannot be undone.
 
+use punchlist_core::Run;
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::delegation::Mode;
 use punchlist_core::driver::Trigger;
-use punchlist_core::{DelegationId, Run};
 use punchlist_ops::catalogue::Operation;
 use punchlist_ops::operations::delegate;
 use punchlist_ops::operations::run_step::{Output as Stepped, Step, ToolResult};
@@ -86,9 +86,8 @@ impl RunExecutor<'_, '_> {
             Ok(answer) => answer,
             Err(said) => return Ok(CallOutcome::Done(said)),
         };
-        if let Some(made) = answer.output::<delegate::Output>()
-            && let Some(delegation) = DelegationId::parse(&made.delegation_id)
-        {
+        if let Some(made) = answer.output::<delegate::Output>() {
+            let delegation = made.delegation_id;
             (self.runtime.observer)(&Live::Delegates { run, delegation });
             if made.mode == Mode::Sync {
                 return self.runtime.await_delegation(self.project, run, delegation, &self.cancel);

@@ -53,7 +53,7 @@ fn worker() -> Actor {
 
 /// A delegation that this process holds.
 struct Held {
-    id: String,
+    id: DelegationId,
     epoch: i64,
 }
 
@@ -68,10 +68,9 @@ impl Runtime<'_> {
 
     /// Renews the lease of a delegation, in seconds from now; 0 gives the delegation back.
     fn renew(&self, project: &str, held: &Held, lease_s: i64) -> Result<(), Error> {
-        let (delegation_id, epoch) = (held.id.clone(), held.epoch);
         let input = delegation_heartbeat::Input {
-            delegation_id: delegation_id.into(),
-            epoch,
+            delegation_id: held.id.into(),
+            epoch: held.epoch,
             lease_s: Some(lease_s),
         };
         self.ops.run::<DelegationHeartbeat>(&self.as_worker(project), input).map(drop)
@@ -127,14 +126,14 @@ impl Runtime<'_> {
         let begin = run_begin::Input {
             agent: text("agent", &agent)?,
             conversation_id: Maybe(None),
-            delegation_id: Maybe(Some(text("delegationId", &held.id)?)),
+            delegation_id: Maybe(Some(text("delegationId", &held.id.to_string())?)),
         };
         let run = match self.ops.run::<RunBegin>(&self.system(project), begin) {
             Ok(begun) => begun.run.map(|run| run.id),
             Err(error) if is_temporary(&error) => return Err(error),
             // It cannot be done: report that.
             Err(error) => {
-                self.report(project, held, Err(error.to_string()))?;
+                self.report(project, &held, Err(error.to_string()))?;
                 return Ok(true);
             }
         };
@@ -144,7 +143,7 @@ impl Runtime<'_> {
         match outcome {
             Outcome::Ended(reason) => {
                 let said = self.said(project, run, reason)?;
-                self.report(project, held, said)?;
+                self.report(project, &held, said)?;
             }
             // Another worker may continue at once.
             Outcome::Waiting | Outcome::Stopped => self.give_back(project, &held),
@@ -176,7 +175,12 @@ impl Runtime<'_> {
     }
 
     /// Reports. A refusal means that the lease was lost, and is ignored.
-    fn report(&self, project: &str, held: Held, said: Result<String, String>) -> Result<(), Error> {
+    fn report(
+        &self,
+        project: &str,
+        held: &Held,
+        said: Result<String, String>,
+    ) -> Result<(), Error> {
         let (result, error) = match said {
             Ok(result) => (Some(body(&result)?), None),
             Err(error) => (None, Some(body(&error)?)),

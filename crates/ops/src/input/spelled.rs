@@ -10,7 +10,7 @@ use std::ops::Deref;
 use punchlist_core::deadline::Deadline;
 use punchlist_core::issue::search;
 use punchlist_core::text::{NOT_BLANK, TextFault, Title};
-use punchlist_core::{AgentPath, Span, Time};
+use punchlist_core::{AgentPath, DelegationId, Span, Time};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error as _, Unexpected, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
@@ -334,6 +334,12 @@ macro_rules! names {
 }
 
 names! { Name Reference }
+
+impl From<DelegationId> for Name {
+    fn from(id: DelegationId) -> Self {
+        Self(id.to_string())
+    }
+}
 
 /// A blank name is a missing one.
 fn not_blank<E: serde::de::Error>(text: &str) -> Result<String, E> {

@@ -1,5 +1,6 @@
 //! `delegate`: hand work to another agent.
 
+use punchlist_core::DelegationId;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::delegation::{Delegate, DelegationState, Mode, Proposal};
 use punchlist_core::text::{Body, Title};
@@ -40,7 +41,7 @@ pub struct Input {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
-    pub delegation_id: String,
+    pub delegation_id: DelegationId,
     pub mode: Mode,
     pub state: DelegationState,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +96,7 @@ impl Define for DelegateOp {
             run_id: run.filter(|_| !is_async || !in_chat),
         })?;
         Ok(Output {
-            delegation_id: delegation.id.to_string(),
+            delegation_id: delegation.id,
             mode: delegation.mode,
             state: delegation.state,
             result: delegation.result,

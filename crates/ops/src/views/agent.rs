@@ -1,6 +1,6 @@
 //! An agent as callers see it.
 
-use punchlist_core::{Agent, AgentStatus, Time};
+use punchlist_core::{Agent, AgentStatus, Time, TodoId};
 use punchlist_store::rows::leases::Leased;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ impl From<Agent> for AgentView {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LeasedView {
-    pub todo_id: String,
+    pub todo_id: TodoId,
     pub title: String,
     pub holder: String,
     pub started_at: Option<Time>,
@@ -53,7 +53,7 @@ pub struct LeasedView {
 impl From<Leased> for LeasedView {
     fn from(leased: Leased) -> Self {
         Self {
-            todo_id: leased.todo_id.to_string(),
+            todo_id: leased.todo_id,
             title: leased.title,
             holder: leased.lease.holder.unwrap_or_default(),
             started_at: leased.started_at,

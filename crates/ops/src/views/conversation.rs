@@ -1,9 +1,9 @@
 //! A chat and its messages.
 
-use punchlist_core::Time;
 use punchlist_core::conversation::{
     Channel, Conversation, Message, MessageKind, Part, Speaker, ToolCall,
 };
+use punchlist_core::{MissionId, PillarId, RunId, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +24,10 @@ pub struct ConversationView {
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     pub channel: Channel,
-    pub mission_id: String,
+    pub mission_id: MissionId,
     pub mission_slug: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pillar_id: Option<String>,
+    pub pillar_id: Option<PillarId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pillar_slug: Option<String>,
 }
@@ -44,7 +44,7 @@ pub struct MessageView {
     pub text: String,
     /// The run that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
     /// The tools that this reply of a model calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
@@ -72,13 +72,10 @@ impl From<Conversation> for ConversationView {
     fn from(conversation: Conversation) -> Self {
         let channel = conversation.channel;
         let metadata = conversation.about.map(|about| {
-            let (pillar_id, pillar_slug) = match about.pillar {
-                Some((id, slug)) => (Some(id.to_string()), Some(slug)),
-                None => (None, None),
-            };
+            let (pillar_id, pillar_slug) = about.pillar.unzip();
             Metadata {
                 channel,
-                mission_id: about.mission_id.to_string(),
+                mission_id: about.mission_id,
                 mission_slug: about.mission_slug,
                 pillar_id,
                 pillar_slug,
@@ -109,7 +106,7 @@ impl From<Message> for MessageView {
             kind: message.kind,
             author: message.author,
             text: message.text,
-            run_id: message.run_id.map(|id| id.to_string()),
+            run_id: message.run_id,
             calls,
             result_of,
             created_at: message.created_at,

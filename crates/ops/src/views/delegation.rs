@@ -1,7 +1,7 @@
 //! A delegation as callers see it.
 
 use punchlist_core::delegation::{DelegationState, Mode, Proposal, ProposalDecision, Review};
-use punchlist_core::{Delegation, Time};
+use punchlist_core::{ConversationId, Delegation, DelegationId, SessionId, Time, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegationView {
-    pub id: String,
+    pub id: DelegationId,
     /// The specialist.
     #[serde(rename = "type")]
     pub kind: String,
@@ -20,10 +20,10 @@ pub struct DelegationView {
     pub state: DelegationState,
     /// How a proposal is handled.
     pub review: Review,
-    pub todo_id: Option<String>,
-    pub session: Option<String>,
+    pub todo_id: Option<TodoId>,
+    pub session: Option<SessionId>,
     /// The chat it is worked on in, where it belongs to a pillar.
-    pub conversation_id: Option<String>,
+    pub conversation_id: Option<ConversationId>,
     pub delegated_by: String,
     /// The worker's path.
     pub agent: String,
@@ -56,16 +56,16 @@ impl From<Delegation> for OneDelegation {
 impl From<Delegation> for DelegationView {
     fn from(delegation: Delegation) -> Self {
         Self {
-            id: delegation.id.to_string(),
+            id: delegation.id,
             kind: delegation.kind,
             mission: delegation.mission,
             rationale: delegation.rationale,
             mode: delegation.mode,
             state: delegation.state,
             review: delegation.review,
-            todo_id: delegation.todo_id.map(|id| id.to_string()),
-            session: delegation.session_id.map(|id| id.to_string()),
-            conversation_id: delegation.conversation_id.map(|id| id.to_string()),
+            todo_id: delegation.todo_id,
+            session: delegation.session_id,
+            conversation_id: delegation.conversation_id,
             delegated_by: delegation.delegated_by,
             agent: delegation.agent.to_string(),
             attempts: delegation.attempts,

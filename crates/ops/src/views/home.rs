@@ -8,7 +8,7 @@ use punchlist_core::metric::{Figure, MetricKind, MetricStatus, status};
 use punchlist_core::mission::Standing;
 use punchlist_core::run::RunState;
 use punchlist_core::select::ordered;
-use punchlist_core::{IssueId, ProjectId, Run, Scope, Session, Status, Time};
+use punchlist_core::{IssueId, ProjectId, Run, Scope, Session, Status, Time, TodoId};
 use punchlist_store::Load;
 use punchlist_store::rows::gates::WantedGates;
 use punchlist_store::rows::lists::Lock;
@@ -90,7 +90,7 @@ pub struct RunningRow {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldRow {
-    pub todo_id: String,
+    pub todo_id: TodoId,
     pub title: String,
     pub hold: HoldView,
     /// The issue it belongs to.
@@ -113,7 +113,7 @@ pub(crate) fn held(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<He
             _ => None,
         };
         let hold = HoldView::from(&item.hold);
-        rows.push(HeldRow { todo_id: item.id.to_string(), title: item.title, hold, number });
+        rows.push(HeldRow { todo_id: item.id, title: item.title, hold, number });
     }
     Ok(rows)
 }

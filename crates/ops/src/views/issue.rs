@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use punchlist_core::issue::checklist::{Notes, shown_status};
 use punchlist_core::todo::Priority;
-use punchlist_core::{Issue, IssueStatus, ProjectId, SessionId, Status, Time, Todo, TodoKind};
+use punchlist_core::{
+    Issue, IssueId, IssueStatus, ProjectId, SessionId, Status, Time, Todo, TodoKind,
+};
 use punchlist_store::rows::issues::IssueCounts;
 use punchlist_store::rows::links::Seen;
 use schemars::JsonSchema;
@@ -18,7 +20,7 @@ use crate::call::Call;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IssueView {
-    pub id: String,
+    pub id: IssueId,
     /// Its number in the project, from 1.
     pub number: i64,
     pub title: String,
@@ -114,7 +116,7 @@ pub(crate) fn worker(call: &mut Call<'_, '_>, issue: &Issue) -> Result<Option<St
 impl From<Issue> for IssueView {
     fn from(issue: Issue) -> Self {
         Self {
-            id: issue.id.to_string(),
+            id: issue.id,
             number: issue.number,
             title: issue.title,
             body: issue.body,

@@ -6,7 +6,7 @@ use punchlist_core::deadline::Deadline;
 use punchlist_core::metric::{Collect, Figure, Metric, MetricKind, MetricStatus, Target, Trend};
 use punchlist_core::mission::{Cadence, Mission, Pillar, Settings, Standing, Strategy};
 use punchlist_core::todo::{Priority, Wish};
-use punchlist_core::{Status, Time, Todo};
+use punchlist_core::{ConversationId, MetricId, MissionId, PillarId, Status, Time, Todo};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use super::todo::{ClaimView, HoldView};
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MissionView {
-    pub id: String,
+    pub id: MissionId,
     pub slug: String,
     pub name: String,
     pub description: String,
@@ -28,7 +28,7 @@ pub struct MissionView {
     #[schemars(with = "BTreeMap<String, Value>")]
     pub todo: Settings,
     /// The mission's chat.
-    pub conversation_id: String,
+    pub conversation_id: ConversationId,
     pub pillars: Vec<PillarView>,
     pub last_cycle_at: Option<Time>,
     pub next_cycle_at: Option<Time>,
@@ -40,7 +40,7 @@ pub struct MissionView {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PillarView {
-    pub id: String,
+    pub id: PillarId,
     pub slug: String,
     pub name: String,
     pub description: String,
@@ -54,16 +54,16 @@ pub struct PillarView {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct PillarChats {
     /// For its owner's planning.
-    pub pillar: String,
+    pub pillar: ConversationId,
     /// For work on its todos.
-    pub todos: String,
+    pub todos: ConversationId,
 }
 
 /// The definition of a metric.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricSetup {
-    pub id: String,
+    pub id: MetricId,
     pub slug: String,
     pub name: String,
     #[serde(rename = "type")]
@@ -79,7 +79,7 @@ pub struct MetricSetup {
 impl From<&Metric> for MetricSetup {
     fn from(metric: &Metric) -> Self {
         Self {
-            id: metric.id.to_string(),
+            id: metric.id,
             slug: metric.slug.clone(),
             name: metric.name.clone(),
             kind: metric.kind,
@@ -95,14 +95,14 @@ impl From<&Pillar> for PillarView {
     fn from(pillar: &Pillar) -> Self {
         let measured = pillar.metrics.iter().filter(|metric| metric.archived_at.is_none());
         Self {
-            id: pillar.id.to_string(),
+            id: pillar.id,
             slug: pillar.slug.clone(),
             name: pillar.name.clone(),
             description: pillar.description.clone(),
             status: pillar.status,
             conversation_ids: PillarChats {
-                pillar: pillar.conversation_id.to_string(),
-                todos: pillar.todos_conversation_id.to_string(),
+                pillar: pillar.conversation_id,
+                todos: pillar.todos_conversation_id,
             },
             metrics: measured.map(MetricSetup::from).collect(),
             strategies: pillar.strategies.clone(),
@@ -113,14 +113,14 @@ impl From<&Pillar> for PillarView {
 impl From<&Mission> for MissionView {
     fn from(mission: &Mission) -> Self {
         Self {
-            id: mission.id.to_string(),
+            id: mission.id,
             slug: mission.slug.clone(),
             name: mission.name.clone(),
             description: mission.description.clone(),
             status: mission.status,
             cadence: mission.cadence.clone(),
             todo: mission.todo.clone(),
-            conversation_id: mission.conversation_id.to_string(),
+            conversation_id: mission.conversation_id,
             pillars: mission.pillars.iter().map(PillarView::from).collect(),
             last_cycle_at: mission.last_cycle_at,
             next_cycle_at: mission.next_cycle_at,
@@ -154,7 +154,7 @@ pub struct MetricStanding {
 #[serde(rename_all = "camelCase")]
 pub struct MissionTodoView {
     pub id: String,
-    pub mission_id: String,
+    pub mission_id: MissionId,
     pub pillar_id: String,
     pub mission_slug: String,
     pub pillar_slug: String,
@@ -195,7 +195,7 @@ impl MissionTodoView {
         let of = mission.pillar(pillar);
         Self {
             id: todo.id.to_string(),
-            mission_id: mission.id.to_string(),
+            mission_id: mission.id,
             pillar_id: of.map(|pillar| pillar.id.to_string()).unwrap_or_default(),
             mission_slug: mission.slug.clone(),
             pillar_slug: pillar.to_owned(),

@@ -1,7 +1,7 @@
 //! The tasks of a plan as callers see them: a tree, with derived states.
 
 use punchlist_core::plan::{self, Tree};
-use punchlist_core::{Agents, Snapshot, Time, Todo};
+use punchlist_core::{Agents, Snapshot, Time, Todo, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ use crate::call::Call;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskView {
-    pub id: String,
+    pub id: TodoId,
     /// Its number in the whole store; it is accepted wherever an id is.
     pub seq: Option<i64>,
-    pub parent_id: Option<String>,
+    pub parent_id: Option<TodoId>,
     pub content: String,
     pub state: plan::State,
     /// The agent it is assigned to.
@@ -34,7 +34,7 @@ pub struct TaskView {
     /// The ids of the tasks that must be settled first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
-    pub after: Vec<String>,
+    pub after: Vec<TodoId>,
     /// The open tasks that it waits for, or that a task above it waits for, e.g. t3.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
@@ -99,9 +99,9 @@ fn nested(tree: &Tree<'_>, agents: &Agents) -> Vec<TaskView> {
 pub(crate) fn one(tree: &Tree<'_>, at: usize, agents: &Agents) -> TaskView {
     let todo = tree.branches()[at].todo;
     TaskView {
-        id: todo.id.to_string(),
+        id: todo.id,
         seq: todo.seq,
-        parent_id: todo.parent_id.map(|id| id.to_string()),
+        parent_id: todo.parent_id,
         content: todo.title.clone(),
         state: plan::state(todo, agents),
         agent: todo.assignee.as_ref().map(ToString::to_string),
@@ -109,7 +109,7 @@ pub(crate) fn one(tree: &Tree<'_>, at: usize, agents: &Agents) -> TaskView {
         hold: todo.hold.as_deref().map(|hold| hold.reason.clone()),
         claimed: todo.claim.is_some() && !todo.status.is_settled(),
         defer_until: todo.defer_until.filter(|_| !todo.status.is_settled()),
-        after: todo.after.iter().map(ToString::to_string).collect(),
+        after: todo.after.clone(),
         waits_for: waits_for(tree, at),
         outcome: todo.outcome.clone(),
         children: Vec::new(),

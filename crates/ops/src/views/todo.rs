@@ -3,7 +3,7 @@
 use punchlist_core::deadline::Deadline;
 use punchlist_core::evidence::Evidence;
 use punchlist_core::todo::{Claim, Hold, HoldKind, Priority};
-use punchlist_core::{Lease, Snapshot, Status, Time, Todo, TodoId, TodoKind};
+use punchlist_core::{Lease, ListId, Snapshot, Status, Time, Todo, TodoId, TodoKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,11 @@ use crate::Error;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoView {
-    pub id: String,
+    pub id: TodoId,
     /// Its number, if its list assigns numbers.
     pub seq: Option<i64>,
-    pub list_id: String,
-    pub parent_id: Option<String>,
+    pub list_id: ListId,
+    pub parent_id: Option<TodoId>,
     pub kind: TodoKind,
     pub title: String,
     pub description: String,
@@ -71,10 +71,10 @@ pub struct HoldView {
 impl From<&Todo> for TodoView {
     fn from(todo: &Todo) -> Self {
         Self {
-            id: todo.id.to_string(),
+            id: todo.id,
             seq: todo.seq,
-            list_id: todo.list_id.to_string(),
-            parent_id: todo.parent_id.map(|id| id.to_string()),
+            list_id: todo.list_id,
+            parent_id: todo.parent_id,
             kind: todo.kind,
             title: todo.title.clone(),
             description: todo.description.clone(),

@@ -261,7 +261,7 @@ fn row(visit: &Visit, agent: &str, one: &Known<'_>) -> Markup {
 fn works_on(visit: &Visit, one: &Known<'_>) -> Markup {
     html! {
         @for lease in one.leases.iter().take(3) {
-            p { a href=(visit.at(&format!("/todos/{}", words::encoded(&lease.todo_id)))) { (lease.title) } }
+            p { a href=(visit.at(&format!("/todos/{}", lease.todo_id))) { (lease.title) } }
         }
         @for run in one.runs.iter().take(3) {
             p {
@@ -351,7 +351,7 @@ fn delegated(visit: &Visit, all: &[DelegationView]) -> Markup {
                             div {
                                 p.content {
                                     @match &one.todo_id {
-                                        Some(todo) => a href=(visit.at(&format!("/todos/{}", words::encoded(todo)))) {
+                                        Some(todo) => a href=(visit.at(&format!("/todos/{todo}"))) {
                                             (short(&one.mission))
                                         }
                                         ,

@@ -39,7 +39,7 @@ pub(crate) struct Around<'a> {
 
 impl Around<'_> {
     fn run(&self, message: &MessageView) -> Option<&RunView> {
-        let id = RunId::parse(message.run_id.as_deref()?)?;
+        let id = message.run_id?;
         self.runs.iter().find(|run| run.id == id)
     }
 }
@@ -83,10 +83,10 @@ pub(crate) fn draw(visit: &Visit, messages: &[MessageView], around: &Around<'_>)
 
 /// A call of a run. The run is part of the key, because models of different runs may use the same
 /// ids.
-type Key<'a> = (&'a str, &'a str);
+type Key<'a> = (Option<RunId>, &'a str);
 
-fn key<'a>(message: &'a MessageView, call: &'a str) -> Key<'a> {
-    (message.run_id.as_deref().unwrap_or_default(), call)
+fn key<'a>(message: &MessageView, call: &'a str) -> Key<'a> {
+    (message.run_id, call)
 }
 
 /// Does a message directly continue the previous one, so that its author need not be named again?
@@ -303,7 +303,7 @@ fn continuations<'a>(
     around: &Around<'_>,
 ) -> BTreeMap<&'a str, (u32, u32)> {
     let mut counts = BTreeMap::new();
-    let mut later: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut later: BTreeMap<RunId, u32> = BTreeMap::new();
     if !around.is_newest {
         return counts;
     }
@@ -312,7 +312,7 @@ fn continuations<'a>(
             continue;
         }
         let Some(run) = around.run(message) else { continue };
-        let seen = later.entry(message.run_id.as_deref().unwrap_or_default()).or_default();
+        let seen = later.entry(run.id).or_default();
         if let Some(number) = run.continuations.checked_sub(*seen).filter(|number| *number > 0) {
             counts.insert(message.id.as_str(), (number, run.max_continuations));
         }

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
-use punchlist_core::Time;
 use punchlist_core::plan::{Need, State};
+use punchlist_core::{Time, TodoId};
 use punchlist_ops::Error;
 use punchlist_ops::operations::agent_list::{self, AgentList};
 use punchlist_ops::operations::plan_tree::{self, PlanTree};
@@ -81,7 +81,7 @@ struct Tree<'a> {
     visit: &'a Visit,
     /// The current task and the tasks above it, from the root.
     path: Vec<&'a TaskView>,
-    leases: BTreeMap<&'a str, &'a LeasedView>,
+    leases: BTreeMap<TodoId, &'a LeasedView>,
     heartbeats: BTreeMap<&'a str, Time>,
     /// The tasks that others wait for, by what they are called there.
     awaited: BTreeMap<String, &'a TaskView>,
@@ -89,14 +89,14 @@ struct Tree<'a> {
 }
 
 /// The path from the root to the task with this id.
-fn path<'a>(roots: &'a [TaskView], id: &str) -> Vec<&'a TaskView> {
-    let mut above: BTreeMap<&str, Option<&TaskView>> = BTreeMap::new();
+fn path(roots: &[TaskView], id: Option<TodoId>) -> Vec<&TaskView> {
+    let mut above: BTreeMap<TodoId, Option<&TaskView>> = BTreeMap::new();
     let mut left: Vec<(Option<&TaskView>, &TaskView)> =
         roots.iter().map(|root| (None, root)).collect();
     let mut found = None;
     while let Some((parent, task)) = left.pop() {
-        above.insert(task.id.as_str(), parent);
-        if task.id == id {
+        above.insert(task.id, parent);
+        if Some(task.id) == id {
             found = Some(task);
             break;
         }
@@ -105,7 +105,7 @@ fn path<'a>(roots: &'a [TaskView], id: &str) -> Vec<&'a TaskView> {
     let mut path = Vec::new();
     while let Some(task) = found {
         path.push(task);
-        found = above.get(task.id.as_str()).copied().flatten();
+        found = above.get(&task.id).copied().flatten();
     }
     path.reverse();
     path
@@ -121,7 +121,7 @@ fn awaited(roots: &[TaskView]) -> BTreeMap<String, &TaskView> {
         all.push(task);
     }
     let called =
-        |task: &TaskView| task.seq.map_or_else(|| task.id.clone(), |seq| format!("t{seq}"));
+        |task: &TaskView| task.seq.map_or_else(|| task.id.to_string(), |seq| format!("t{seq}"));
     let named = all.into_iter().map(|task| (called(task), task));
     named.filter(|(name, _)| names.contains(name.as_str())).collect()
 }
@@ -163,11 +163,11 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         [root] if !root.children.is_empty() => (root.content.as_str(), root.children.as_slice()),
         all => (file, all),
     };
-    let current = plan.current.as_ref().map(|task| task.id.as_str()).unwrap_or_default();
+    let current = plan.current.as_ref().map(|task| task.id);
     let tree = Tree {
         visit,
         path: path(&plan.tasks, current),
-        leases: known.leases.iter().map(|one| (one.todo_id.as_str(), one)).collect(),
+        leases: known.leases.iter().map(|one| (one.todo_id, one)).collect(),
         heartbeats: known.agents.iter().map(|one| (one.agent.as_str(), one.heartbeat_at)).collect(),
         awaited: awaited(&plan.tasks),
         left: Cell::new(TASKS_MAX),
@@ -319,7 +319,7 @@ fn leaf(tree: &Tree<'_>, task: &TaskView) -> Markup {
                         ,
                         None => {},
                     }
-                    @if let Some(lease) = tree.leases.get(task.id.as_str()) {
+                    @if let Some(lease) = tree.leases.get(&task.id) {
                         span { "Lease until " (words::clock(lease.lease_until)) }
                     }
                     @if let Some(at) = task.agent.as_deref().filter(|_| task.state == State::Active)
@@ -371,7 +371,7 @@ fn rail(visit: &Visit, tree: &Tree<'_>, tasks: &[TaskView], tally: Tally) -> Mar
                     Some(current) => {
                         p.rail-title { a href={"#task-" (current.id)} { (current.content) } }
                         p.hint {
-                            @let lease = tree.leases.get(current.id.as_str());
+                            @let lease = tree.leases.get(&current.id);
                             @match (&current.agent, lease.and_then(|lease| lease.started_at)) {
                                 (Some(agent), Some(at)) => {
                                     (agent) " has worked on it for " (words::since(at, visit.now())) "."

@@ -106,7 +106,7 @@ fn review(visit: &Visit, shown: &Output, claim: &ClaimView) -> Markup {
     let list = &shown.list;
     let of = list.pillar.clone().or(list.plan_file.clone()).unwrap_or_default();
     let waits = ReviewView {
-        todo_id: shown.todo.id.clone(),
+        todo_id: shown.todo.id.to_string(),
         title: shown.todo.title.clone(),
         kind: shown.todo.kind,
         list: list.kind,
@@ -157,7 +157,7 @@ fn at_work(shown: &Output) -> Option<&str> {
 
 /// M-55: people can read while the agent works, and post when it is idle.
 fn execution(visit: &Visit, shown: &Output) -> Markup {
-    let chat = shown.delegations.iter().find_map(|one| one.conversation_id.as_deref());
+    let chat = shown.delegations.iter().find_map(|one| one.conversation_id);
     let at_work = at_work(shown);
     let all = &shown.messages;
     let limit = usize::try_from(chat::SHOWN).unwrap_or(usize::MAX);
@@ -290,7 +290,7 @@ pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
         "post" => {
             let shown = find(visit)?;
             let text = form.given("text").ok_or_else(|| missing("Write a message first."))?;
-            let chat = shown.delegations.iter().find_map(|one| one.conversation_id.clone());
+            let chat = shown.delegations.iter().find_map(|one| one.conversation_id);
             let chat =
                 chat.ok_or_else(|| missing("Nobody has worked on it yet, so there is no chat."))?;
             visit.post("conversation_post", json!({ "conversationId": chat, "text": text }))?;

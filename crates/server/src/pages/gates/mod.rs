@@ -47,11 +47,11 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    pub(crate) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> String {
         match &self.matter {
-            Matter::Gate(gate) => &gate.id,
-            Matter::Review(review) => &review.todo_id,
-            Matter::Proposal(proposal) => &proposal.delegation.id,
+            Matter::Gate(gate) => gate.id.to_string(),
+            Matter::Review(review) => review.todo_id.to_string(),
+            Matter::Proposal(proposal) => proposal.delegation.id.to_string(),
         }
     }
 
@@ -220,7 +220,7 @@ pub(crate) fn list(visit: &Visit, waiting: &Waiting) -> Markup {
 /// Is the reader answering this one?
 fn is_in_use(visit: &Visit, item: &Item) -> bool {
     visit.refused().is_some_and(|refused| refused.form.text("gate") == item.id())
-        || visit.query("change") == Some(item.id())
+        || visit.query("change") == Some(item.id().as_str())
         || ["refuse", "always", "list", "tried"]
             .iter()
             .any(|key| visit.is_open(&format!("{key}-{}", item.id())))

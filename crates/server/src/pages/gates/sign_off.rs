@@ -140,7 +140,7 @@ fn facts(visit: &Visit, item: &Item, gate: &GateView, is_open: bool) -> Markup {
     let claims = gate.criteria.iter().filter_map(|one| one.claim.as_ref());
     let cited = Cited {
         project: &item.project,
-        key: item.id(),
+        key: &item.id(),
         commits: change::commits(claims.flat_map(|claim| &claim.evidence)),
         sessions: gate.session.iter().cloned().collect(),
     };

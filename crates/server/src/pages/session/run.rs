@@ -46,9 +46,8 @@ fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Er
         let turn = ask(None, first.as_deref(), true, 1)?.messages;
         found.splice(0..0, turn.into_iter().filter(|message| message.id == run.turn_id));
     }
-    let id = run.id.to_string();
     found.retain(|message| match &message.run_id {
-        Some(by) => *by == id,
+        Some(by) => *by == run.id,
         None => run.ended_at.is_none_or(|ended| message.created_at <= ended),
     });
     Ok((found, has_more))
