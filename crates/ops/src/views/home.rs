@@ -300,8 +300,11 @@ fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> 
     };
     let issue = session.as_ref().and_then(|session| session.bound_issue);
     let number = issue.map(|id| call.tx().issue_number(id)).transpose()?.flatten();
+    let now = call.envelope().now;
     let progress = match number {
-        Some(number) => call.tx().issue_counts(run.project_id, (number, number))?.remove(&number),
+        Some(number) => {
+            call.tx().issue_counts(run.project_id, (number, number), now)?.remove(&number)
+        }
         None => None,
     };
     let lists = call.lists_of(run, session.as_ref(), Load::Open)?;

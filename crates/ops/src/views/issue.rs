@@ -79,6 +79,7 @@ impl IssueView {
         project: ProjectId,
         issues: Vec<Issue>,
     ) -> Result<Vec<Self>, Error> {
+        let now = call.envelope().now;
         let numbers = || issues.iter().map(|issue| issue.number);
         let (Some(first), Some(last)) = (numbers().min(), numbers().max()) else {
             return Ok(Vec::new());
@@ -87,11 +88,11 @@ impl IssueView {
         // between cost nothing.
         let span = usize::try_from(last - first).unwrap_or(usize::MAX);
         let counts = match span <= issues.len().saturating_mul(4) {
-            true => call.tx().issue_counts(project, (first, last))?,
+            true => call.tx().issue_counts(project, (first, last), now)?,
             false => {
                 let mut counts = BTreeMap::new();
                 for number in numbers() {
-                    counts.extend(call.tx().issue_counts(project, (number, number))?);
+                    counts.extend(call.tx().issue_counts(project, (number, number), now)?);
                 }
                 counts
             }

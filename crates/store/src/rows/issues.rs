@@ -14,6 +14,7 @@ use punchlist_core::{
 
 use super::events::Stamp;
 use super::lists::Lock;
+use super::take::hold_until;
 use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
 use crate::{Dialect, Error, ErrorKind, Tx, sql};
@@ -105,11 +106,13 @@ impl IssueCounts {
 
 /// What [`IssueCounts`] counts of an item, and how many such items a row stands for.
 macro_rules! select_marks {
-    ($count:literal) => {
+    ($hold_until:expr, $count:literal) => {
         concat!(
             "SELECT i.number, t.kind, t.status, \
              CAST(CASE WHEN t.claim IS NULL THEN 0 ELSE 1 END AS BIGINT), \
-             CAST(CASE WHEN t.hold IS NULL THEN 0 ELSE 1 END AS BIGINT), ",
+             CAST(CASE WHEN t.hold IS NULL OR ",
+            $hold_until,
+            " <= $4 THEN 0 ELSE 1 END AS BIGINT), ",
             $count
         )
     };
@@ -250,15 +253,20 @@ impl Tx<'_> {
         &mut self,
         project: ProjectId,
         (first, last): (i64, i64),
+        now: Time,
     ) -> Result<BTreeMap<i64, IssueCounts>, Error> {
-        let project = project.to_string();
+        let (project, now) = (project.to_string(), now.to_string());
         let mut counts: BTreeMap<i64, IssueCounts> = BTreeMap::new();
         self.query(
             self.dialect().pick(
-                sql!(select_marks!("1"), from_checklists!()),
-                sql!(select_marks!("count(*)"), from_checklists!(), " GROUP BY 1, 2, 3, 4, 5"),
+                sql!(select_marks!(hold_until!(sqlite), "1"), from_checklists!()),
+                sql!(
+                    select_marks!(hold_until!(postgres), "count(*)"),
+                    from_checklists!(),
+                    " GROUP BY 1, 2, 3, 4, 5"
+                ),
             ),
-            &[(&project).into(), first.into(), last.into()],
+            &[(&project).into(), first.into(), last.into(), (&now).into()],
             |row| {
                 let kind = word("todo kind", row.str(1)?, TodoKind::parse)?;
                 let status = word("status", row.str(2)?, Status::parse)?;

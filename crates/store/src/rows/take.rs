@@ -41,6 +41,8 @@ macro_rules! hold_until {
     };
 }
 
+pub(super) use hold_until;
+
 /// Neither the item nor a task above it comes after an open task. Most lists have no such tasks,
 /// which one look-up in a small index shows.
 macro_rules! not_waiting {

@@ -22,8 +22,9 @@ use crate::rows_agree::{each_project, issue};
 /// More than there are.
 const ALL: i64 = 10_000;
 
-/// An item: its kind and status; whether it is claimed, on hold, and removed from view.
-type AnyItem = (TodoKind, Status, bool, bool, bool);
+/// An item: its kind and status; whether it is claimed; when its hold ends, relative to now, if it
+/// has one; whether it is removed from view.
+type AnyItem = (TodoKind, Status, bool, Option<Option<i64>>, bool);
 
 /// A list with its items: of an issue or of a plan, and whether it is archived.
 type AnyList = (bool, bool, Vec<AnyItem>);
@@ -33,7 +34,7 @@ fn any_list() -> impl Strategy<Value = AnyList> {
         proptest::sample::select(TodoKind::ALL.to_vec()),
         proptest::sample::select(Status::ALL.to_vec()),
         any::<bool>(),
-        proptest::bool::weighted(0.3),
+        proptest::option::weighted(0.4, proptest::option::of(-1..2_i64)),
         proptest::bool::weighted(0.2),
     );
     (
@@ -44,9 +45,11 @@ fn any_list() -> impl Strategy<Value = AnyList> {
 }
 
 fn todo(list: ListId, id: TodoId, any: &AnyItem, now: Time) -> Todo {
-    let (kind, status, is_claimed, is_held, is_removed) = *any;
+    let (kind, status, is_claimed, held, is_removed) = *any;
     let claim = json!({ "by": "root:primary", "at": now, "evidence": [], "outcome": null });
-    let hold = json!({ "kind": "blocked", "reason": "no key", "at": now, "by": "operator" });
+    let until = held.flatten().map(|seconds| now.plus_seconds(seconds));
+    let hold = json!({ "kind": "blocked", "reason": "no key", "at": now, "by": "operator",
+        "until": until });
     let given = |is_given: bool, value: Value| if is_given { value } else { Value::Null };
     // What leaves the view is settled first.
     let removed = given(is_removed && status.is_settled(), json!(now));
@@ -55,7 +58,7 @@ fn todo(list: ListId, id: TodoId, any: &AnyItem, now: Time) -> Todo {
         "description": "", "justification": "", "completionCriteria": "", "agentType": null,
         "status": status, "priority": "medium", "position": 1, "phase": null, "deadline": null,
         "originAgent": "primary", "externalId": null, "assignee": null,
-        "claim": given(is_claimed, claim), "hold": given(is_held, hold), "deferUntil": null,
+        "claim": given(is_claimed, claim), "hold": given(held.is_some(), hold), "deferUntil": null,
         "outcome": null, "evidence": [], "settledBy": null, "ratifiedAt": null, "createdAt": now,
         "updatedAt": now, "startedAt": null, "settledAt": null, "removedAt": removed,
     }))
@@ -109,7 +112,8 @@ fn the_progress_of_issues_is_that_of_the_core(backend: Backend) {
         for (list, number, _) in &lists {
             let Some(number) = number else { continue };
             let list = list.clone();
-            let checklist = fixture.read(move |tx| tx.snapshot(list.clone(), Load::All));
+            let mut checklist = fixture.read(move |tx| tx.snapshot(list.clone(), Load::All));
+            checklist.lift_holds(fixture.now);
             let progress = progress::of(&checklist);
             // An issue without items in view has no row.
             if progress.total > 0 {
@@ -125,7 +129,8 @@ fn the_progress_of_issues_is_that_of_the_core(backend: Backend) {
                 expected.insert(*number, counts);
             }
         }
-        let found = fixture.read(move |tx| tx.issue_counts(project, (1, ALL)));
+        let now = fixture.now;
+        let found = fixture.read(move |tx| tx.issue_counts(project, (1, ALL), now));
         assert_eq!(found, expected, "{lists:#?}");
     });
 }
