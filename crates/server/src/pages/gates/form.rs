@@ -138,11 +138,42 @@ pub(super) fn response(form: &Form) -> Value {
     let mut response = Map::new();
     for field in asked.fields() {
         let read = field.read(form.text(&posted(&field)));
-        // A browser posts nothing for a switch that is off.
-        let off = || matches!(field.kind, FieldKind::Boolean).then_some(Value::Bool(false));
+        // A browser posts nothing for a switch that is off; a list of choices is not a switch.
+        let is_switch = matches!(field.kind, FieldKind::Boolean) && field.choices.is_empty();
+        let off = || is_switch.then_some(Value::Bool(false));
         if let Some(value) = read.or_else(off) {
             response.insert(field.name.to_owned(), value);
         }
     }
     Value::Object(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// K-38
+    #[test]
+    fn a_switch_that_is_off_is_false_and_nothing_chosen_is_no_answer() {
+        let schema = json!({ "type": "object", "properties": {
+            "on": { "type": "boolean" }, "off": { "type": "boolean" },
+            "open": { "type": "boolean", "enum": [true, false] },
+            "chosen": { "type": "boolean", "enum": [true, false] }, "port": { "type": "integer" },
+        } });
+        let schema = schema.to_string();
+        let typed = [
+            ("schema", schema.as_str()),
+            ("value.on", "true"),
+            ("value.open", ""),
+            ("value.chosen", "false"),
+            ("value.port", " 80 "),
+        ];
+        let form = Form(typed.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec());
+        assert_eq!(
+            response(&form),
+            json!({ "on": true, "off": false, "chosen": false, "port": 80 })
+        );
+    }
 }
