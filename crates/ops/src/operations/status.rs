@@ -4,7 +4,7 @@
 //! a million items answers as fast as a small one.
 
 use punchlist_core::authority::{Action, Subject, may_ever};
-use punchlist_core::{IssueId, List, ListKind, Role, Scope, Time};
+use punchlist_core::{IssueId, List, ListKind, ProjectId, Role, Scope, Time};
 use punchlist_store::rows::issues::Wanted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,9 +30,43 @@ const LISTS_SHOWN: i64 = 10;
 const SHOWN: i64 = 10;
 
 /// Show what matters now: what waits for you, what runs, open issues, plans and missions.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {}
+pub struct Input {
+    /// Only these parts, the others stay empty: lists, waiting, reviews, running, issues, plans,
+    /// missions, failed, held, ungoverned, last_event. Absent: all.
+    #[serde(default)]
+    pub only: Option<Vec<Part>>,
+}
+
+/// A part of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    Lists,
+    Waiting,
+    Reviews,
+    Running,
+    Issues,
+    Plans,
+    // With the metrics that miss their targets.
+    Missions,
+    Failed,
+    Held,
+    Ungoverned,
+    LastEvent,
+}
+
+impl Input {
+    #[must_use]
+    pub fn only(parts: &[Part]) -> Self {
+        Self { only: Some(parts.to_vec()) }
+    }
+
+    fn wants(&self, part: Part) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&part))
+    }
+}
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -99,12 +133,12 @@ impl Define for Status {
     const ACCESS: Access = Access::On(Subject::Project, Action::View);
     const EFFECT: Effect = Effect::Read;
     const SURFACES: Surfaces = Surfaces { command: &["status"], ..Surfaces::CALL };
-    const EXAMPLE: &'static str = "{}";
+    const EXAMPLE: &'static str = r#"{"only":["waiting","running"]}"#;
 
     type Input = Input;
     type Output = Output;
 
-    fn run(call: &mut Call<'_, '_>, _: &Input) -> Result<Output, Error> {
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let envelope = call.envelope();
         let mut output = Output {
             project: envelope.project.clone(),
@@ -128,56 +162,74 @@ impl Define for Status {
         let Some(project) = call.project()? else {
             return Ok(output);
         };
-        let wanted = if output.role == Role::Operator { LISTS_SHOWN + 1 } else { LOOKED_AT };
-        let looked_at = home::looked_at(call, wanted);
-        let mut lists = call.tx().recent_lists(project, looked_at)?;
-        lists.retain(|list| {
-            may_ever(output.role, list.kind(), Action::View)
-                && call.reach_scope(&list.scope).is_ok()
-        });
-        output.more = page(&mut lists, Limit::of(LISTS_SHOWN), |_| ()).is_some();
-        for list in &lists {
-            let (tally, _) = call.tx().tally(list.id)?;
-            output.lists.push(ListRow {
-                id: list.id.to_string(),
-                kind: list.kind(),
-                about: about(call, list)?,
-                summary: tally.into(),
-                created_at: list.created_at,
-            });
+        if input.wants(Part::Lists) {
+            (output.lists, output.more) = lists(call, project)?;
         }
-        output.waiting = home::waiting(call, project)?;
-        output.running = home::running(call, project)?;
-        output.failed = home::failed(call, project)?;
-        if may_ever(output.role, ListKind::Plan, Action::View) {
+        if input.wants(Part::Waiting) {
+            output.waiting = home::waiting(call, project)?;
+        }
+        if input.wants(Part::Running) {
+            output.running = home::running(call, project)?;
+        }
+        if input.wants(Part::Failed) {
+            output.failed = home::failed(call, project)?;
+        }
+        if input.wants(Part::Plans) && may_ever(output.role, ListKind::Plan, Action::View) {
             let looked_at = home::looked_at(call, SHOWN);
             output.plans = plan_list::plans(call, project, false, looked_at)?;
             output.plans.truncate(usize::try_from(SHOWN).unwrap_or(usize::MAX));
         }
-        if may_ever(output.role, ListKind::Pillar, Action::View) {
+        if input.wants(Part::Missions) && may_ever(output.role, ListKind::Pillar, Action::View) {
             output.missions = mission_list::missions(call, project)?;
             output.off_target = home::off_target(call, project, &output.missions)?;
         }
         let reaches_all = call.reach_project().is_ok();
-        if reaches_all && home::sees(call, Subject::Gate) {
+        let sees_gates = reaches_all && home::sees(call, Subject::Gate);
+        if input.wants(Part::Reviews) && sees_gates {
             output.reviews = gate_list::reviews(call, project)?;
+        }
+        if input.wants(Part::Held) && sees_gates {
             output.held = home::held(call, project)?;
         }
-        if reaches_all && home::sees(call, Subject::Session) {
+        if input.wants(Part::Ungoverned) && reaches_all && home::sees(call, Subject::Session) {
             output.ungoverned = home::ungoverned(call, project)?;
         }
-        if reaches_all && home::sees(call, Subject::Issue) {
+        if input.wants(Part::Issues) && reaches_all && home::sees(call, Subject::Issue) {
             let wanted = Wanted { open: true, ..Wanted::default() };
             let mut issues = call.tx().issues(project, &wanted, SHOWN + 1)?;
             output.more_issues = page(&mut issues, Limit::of(SHOWN), |_| ()).is_some();
             output.issues = IssueView::listed(call, project, issues)?;
         }
-        if reaches_all {
+        if input.wants(Part::LastEvent) && reaches_all {
             let last = call.tx().events_last(project, None, None, 1)?;
             output.last_event_at = last.first().map(|event| event.at);
         }
         Ok(output)
     }
+}
+
+/// The newest lists with their counts, and whether there are older ones.
+fn lists(call: &mut Call<'_, '_>, project: ProjectId) -> Result<(Vec<ListRow>, bool), Error> {
+    let role = call.envelope().actor.role;
+    let wanted = if role == Role::Operator { LISTS_SHOWN + 1 } else { LOOKED_AT };
+    let looked_at = home::looked_at(call, wanted);
+    let mut lists = call.tx().recent_lists(project, looked_at)?;
+    lists.retain(|list| {
+        may_ever(role, list.kind(), Action::View) && call.reach_scope(&list.scope).is_ok()
+    });
+    let more = page(&mut lists, Limit::of(LISTS_SHOWN), |_| ()).is_some();
+    let mut rows = Vec::with_capacity(lists.len());
+    for list in &lists {
+        let (tally, _) = call.tx().tally(list.id)?;
+        rows.push(ListRow {
+            id: list.id.to_string(),
+            kind: list.kind(),
+            about: about(call, list)?,
+            summary: tally.into(),
+            created_at: list.created_at,
+        });
+    }
+    Ok((rows, more))
 }
 
 fn about(call: &mut Call<'_, '_>, list: &List) -> Result<String, Error> {

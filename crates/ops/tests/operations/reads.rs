@@ -69,6 +69,50 @@ fn status_shows_the_newest_lists_to_who_may_see_them(backend: Backend) {
     assert_eq!(blind["lists"], json!([]));
 }
 
+/// Each part alone is what it is in the whole, and everything else is empty.
+fn status_has_only_the_parts_that_were_asked_for(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    let status = |only: Option<&str>| {
+        let input = only.map_or_else(|| json!({}), |part| json!({ "only": [part] }));
+        world.call_in(&operator, "status", input).unwrap()
+    };
+    fill(&world, 2);
+    let issue = json!({ "title": "Slow", "criteria": ["It is fast"] });
+    world.call_in(&operator, "issue_create", issue).unwrap();
+    let plan = json!({ "planFile": "p.md", "markdown": "- [ ] a" });
+    world.call_in(&operator, "plan_import", plan).unwrap();
+    // The log shows everything now, on PostgreSQL too.
+    assert!(!world.log().is_empty());
+    let whole = status(None);
+    let empty = world.call_in(&operator, "status", json!({ "only": [] })).unwrap();
+    let fields = [
+        ("lists", "lists"),
+        ("waiting", "waiting"),
+        ("reviews", "reviews"),
+        ("running", "running"),
+        ("issues", "issues"),
+        ("plans", "plans"),
+        ("missions", "missions"),
+        ("failed", "failed"),
+        ("held", "held"),
+        ("ungoverned", "ungoverned"),
+        ("last_event", "lastEventAt"),
+    ];
+    for (part, field) in fields {
+        let mut expected = empty.clone();
+        if let Some(value) = whole.get(field) {
+            expected[field] = value.clone();
+        }
+        assert_eq!(status(Some(part)), expected, "{part}");
+    }
+    for field in ["lists", "issues", "plans", "lastEventAt"] {
+        assert_ne!(whole[field], empty[field], "{field}");
+    }
+    let error = world.call_in(&operator, "status", json!({ "only": ["all"] })).unwrap_err();
+    assert_eq!(error.code(), "bad_value");
+}
+
 #[test]
 fn the_authority_table_needs_no_store() {
     let target = punchlist_store::Target::File("/proc/no/such/store.db".into());
@@ -87,4 +131,5 @@ on_every_store!(
     the_log_is_read_in_pages_without_gaps,
     a_worker_sees_only_its_own_events,
     status_shows_the_newest_lists_to_who_may_see_them,
+    status_has_only_the_parts_that_were_asked_for,
 );

@@ -13,7 +13,7 @@ use punchlist_ops::input::{Cursor, Limit};
 use punchlist_ops::operations::agent_list::{self, AgentList};
 use punchlist_ops::operations::delegation_list::{self, DelegationList};
 use punchlist_ops::operations::run_list::{self, RunList};
-use punchlist_ops::operations::status::{self, Status};
+use punchlist_ops::operations::status::{self, Part, Status};
 use punchlist_ops::views::DelegationView;
 use punchlist_ops::views::agent::{AgentView, LeasedView};
 use punchlist_ops::views::home::{FailedKind, FailedRow, UngovernedRow};
@@ -127,7 +127,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     let listed = visit.run::<AgentList>(agent_list::Input {})?;
     let mut open = runs(visit, RunState::Running)?;
     open.extend(runs(visit, RunState::Waiting)?);
-    let status = visit.run::<Status>(status::Input {})?;
+    let status = visit.run::<Status>(status::Input::only(&[Part::Failed, Part::Ungoverned]))?;
     let failed = status.failed;
     let mut handed = delegations(visit, DelegationState::Running)?;
     handed.extend(delegations(visit, DelegationState::Queued)?);

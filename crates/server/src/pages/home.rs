@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use punchlist_core::host::Host;
 use punchlist_ops::Error;
 use punchlist_ops::operations::mission_list;
-use punchlist_ops::operations::status::{self, Status};
+use punchlist_ops::operations::status::{self, Part, Status};
 use punchlist_ops::views::home::{
     FailedKind, FailedRow, HeldRow, OffTargetRow, RunningRow, UngovernedRow,
 };
@@ -83,10 +83,14 @@ fn looked_at<'a>(visit: &Visit, projects: &[&'a str]) -> Vec<&'a str> {
     wanted
 }
 
+/// What Home shows of each project's status.
+const SHOWN: [Part; 5] =
+    [Part::Running, Part::Failed, Part::Held, Part::Ungoverned, Part::Missions];
+
 fn now(visit: &Visit, projects: &[&str]) -> Result<Now, Error> {
     let mut now = Now::default();
     for project in projects {
-        let status = visit.run_in::<Status>(project, status::Input {})?;
+        let status = visit.run_in::<Status>(project, status::Input::only(&SHOWN))?;
         let of = |row| ((*project).to_owned(), row);
         now.running.extend(status.running.into_iter().map(of));
         now.failed.extend(status.failed.into_iter().map(|row| ((*project).to_owned(), row)));

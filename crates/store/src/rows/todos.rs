@@ -61,7 +61,8 @@ macro_rules! columns_and_rare {
              AND assignee IS NULL AND claim IS NULL AND hold IS NULL AND defer_until IS NULL \
              AND outcome IS NULL AND settled_by IS NULL AND settled_at IS NULL \
              AND removed_at IS NULL AND related_pillars IS NULL AND wishes IS NULL \
-             AND overdue_notified_for IS NULL AND archived_at IS NULL AND after_ids IS NULL THEN 0 ELSE 1 END AS BIGINT)"
+             AND overdue_notified_for IS NULL AND archived_at IS NULL AND after_ids IS NULL \
+             THEN 0 ELSE 1 END AS BIGINT)"
         )
     };
 }
