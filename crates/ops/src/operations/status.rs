@@ -34,7 +34,7 @@ const SHOWN: i64 = 10;
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// Only these parts, the others stay empty: lists, waiting, reviews, running, issues, plans,
-    /// missions, failed, held, ungoverned, last_event. Absent: all.
+    /// missions, failed, held, ungoverned. Absent: all.
     #[serde(default)]
     pub only: Option<Vec<Part>>,
 }
@@ -54,7 +54,6 @@ pub enum Part {
     Failed,
     Held,
     Ungoverned,
-    LastEvent,
 }
 
 impl Input {
@@ -200,7 +199,7 @@ impl Define for Status {
             output.more_issues = page(&mut issues, Limit::of(SHOWN), |_| ()).is_some();
             output.issues = IssueView::listed(call, project, issues)?;
         }
-        if input.wants(Part::LastEvent) && reaches_all {
+        if reaches_all {
             let last = call.tx().events_last(project, None, None, 1)?;
             output.last_event_at = last.first().map(|event| event.at);
         }
