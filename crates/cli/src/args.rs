@@ -15,6 +15,9 @@ use crate::commands;
 /// Help is not laid out wider than this.
 const WIDEST: usize = 100;
 
+/// Below this width the help of an argument goes on a line of its own.
+const NARROW: usize = 70;
+
 /// Global flags that take a value; they are skipped to find the first word.
 const WITH_VALUE: [&str; 11] = [
     "--db",
@@ -107,6 +110,11 @@ pub(crate) fn asks_for_json(words: &[OsString]) -> bool {
     words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--json")
 }
 
+/// Was `--no-color` given? Checked before parsing, because parsing itself may print.
+pub(crate) fn asks_for_no_color(words: &[OsString]) -> bool {
+    words.iter().skip(1).take_while(|word| *word != "--").any(|word| word == "--no-color")
+}
+
 /// Was the help of `punch` itself asked for?
 pub(crate) fn asks_for_help(words: &[OsString]) -> bool {
     words.iter().skip(1).any(|word| word == "--help" || word == "-h")
@@ -161,12 +169,17 @@ fn root() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .disable_help_subcommand(true)
         .term_width(crate::output::width().min(WIDEST))
+        .next_line_help(crate::output::width() < NARROW)
         .args(global_args().into_iter().map(|arg| arg.hide(true)))
 }
 
 /// A command that shows the options which every command has.
 pub(crate) fn options() -> Command {
-    Command::new("punch").term_width(crate::output::width().min(WIDEST)).args(global_args())
+    let width = crate::output::width();
+    Command::new("punch")
+        .term_width(width.min(WIDEST))
+        .next_line_help(width < NARROW)
+        .args(global_args())
 }
 
 fn global_args() -> Vec<Arg> {

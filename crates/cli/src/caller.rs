@@ -188,8 +188,16 @@ fn located(ops: &Ops, globals: &Globals, configured: Option<&str>) -> (String, O
     if let Some(name) = named(globals, configured) {
         return (name, None);
     }
-    let (place, names) = repository::place(&env::current_dir().unwrap_or_default());
-    let name = ops.project_at(&place, &names);
+    let here = env::current_dir().unwrap_or_default();
+    let (mut place, names) = repository::place(&here);
+    let mut located = ops.project_at(&place, &names);
+    if located.as_ref().is_ok_and(|located| located.wants_root) {
+        place.root_commit = repository::root_commit(&here);
+        if place.root_commit.is_some() {
+            located = ops.project_at(&place, &names);
+        }
+    }
+    let name = located.map(|located| located.project);
     (name.unwrap_or_else(|_| names.into_iter().next().unwrap_or_default()), Some(place))
 }
 

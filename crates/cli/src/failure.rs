@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
+use punchlist_core::Span;
 use punchlist_ops::CATALOGUE;
 use punchlist_ops::Error;
 use punchlist_ops::written::Misplaced;
 use serde_json::{Map, Value, json};
 
+use crate::commands::LEASE;
 use crate::output;
 
 /// How to give a text that looks like a flag.
@@ -20,6 +22,8 @@ pub(crate) enum Failure {
     Operation(Error),
     /// An operation's error, with a better hint than the operation can give.
     Advised { error: Error, hint: String },
+    /// An operation's error, in the words of the command.
+    Reworded { error: Error, message: String, hint: String },
     /// An operation's error about a field, with what people type for it.
     Typed { error: Error, path: String, typed: String },
     /// An operation's error about the content of a file.
@@ -70,6 +74,7 @@ impl Failure {
             Self::Operation(error) | Self::Advised { error, .. } | Self::Typed { error, .. } => {
                 format!("{}: {error}", error.code())
             }
+            Self::Reworded { error, message, .. } => format!("{}: {message}", error.code()),
             Self::InFile { fault, file } => format!("{file}: {}", fault.error),
             Self::Declined { message, .. }
             | Self::Usage { message, .. }
@@ -97,6 +102,11 @@ impl Failure {
                     for part in ["message", "hint"] {
                         let said = object["error"][part].as_str().map(str::to_owned);
                         let said = said.map(|said| said.replace(&format!("`{path}`"), &typed));
+                        // A field in seconds is typed as a duration.
+                        let said = match path == LEASE {
+                            true => said.map(|said| in_durations(&said)),
+                            false => said,
+                        };
                         object["error"][part] = said.into();
                     }
                 }
@@ -107,11 +117,20 @@ impl Failure {
                 object["error"]["hint"] = hint.into();
                 (exit, object)
             }
+            Self::Reworded { error, message, hint } => {
+                let (exit, mut object) = (error.meaning().exit, error.to_json());
+                (object["error"]["message"], object["error"]["hint"]) =
+                    (message.into(), hint.into());
+                (exit, object)
+            }
             Self::InFile { fault, file } => (fault.error.meaning().exit, in_file(&fault, &file)),
             Self::Declined { code, message, hint } => (1, object(code, &message, hint)),
             Self::Usage { message, hint } => (2, object("usage", &message, hint)),
             Self::Unreachable { message, hint } => (3, object("unreachable", &message, Some(hint))),
-            Self::Io(message) => (3, object("io", &message, None)),
+            Self::Io(message) => {
+                let hint = "check the path, its permissions, and that the disk is not full";
+                (3, object("io", &message, Some(hint.to_owned())))
+            }
         };
         if json {
             drop(output::print_json_line(&error));
@@ -123,9 +142,22 @@ impl Failure {
     }
 }
 
+/// A text with its numbers of seconds as durations.
+fn in_durations(said: &str) -> String {
+    let words = said.split(' ').map(|word| {
+        let bare = word.trim_matches('`');
+        match bare.parse() {
+            Ok(seconds) => word.replace(bare, &Span::seconds(seconds).to_string()),
+            Err(_) => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Fields that hints name, and what people type for them.
-const FIELDS: [(&str, &str); 7] = [
+const FIELDS: [(&str, &str); 8] = [
     ("gate_list", "`punch inbox`"),
+    ("plan_from_todo", "`punch plan from-todo`"),
     ("`takeOver`", "--take-over"),
     ("`forceNew`", "--force-new"),
     ("`confirm`", "--yes"),
@@ -246,6 +278,10 @@ mod tests {
         let over = "end that session, or take the issue over with `takeOver`";
         assert_eq!(typed(over), "end that session, or take the issue over with --take-over");
         assert_eq!(typed("leave one in_progress"), "leave one in_progress");
+        let opened = "plan_from_todo opens a plan from a line";
+        assert_eq!(typed(opened), "`punch plan from-todo` opens a plan from a line");
+        assert_eq!(in_durations("--for cannot be 172800"), "--for cannot be 2d");
+        assert_eq!(in_durations("it must be 1 to 86400"), "it must be 1s to 1d");
         assert_eq!(typed(""), "");
     }
 }

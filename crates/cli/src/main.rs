@@ -14,6 +14,7 @@ mod output;
 mod progress;
 mod render;
 mod repository;
+mod run_folders;
 mod settings;
 mod stop;
 mod vigil;
@@ -28,6 +29,9 @@ fn main() -> ExitCode {
     // A hook has an answer for every failure, even for arguments that cannot be parsed.
     if args::first_word(&words).as_deref() == Some("hook") && !args::asks_for_help(&words) {
         return commands::hook::main(words);
+    }
+    if args::asks_for_no_color(&words) {
+        output::without_color();
     }
     let json = args::asks_for_json(&words);
     match run(&words) {

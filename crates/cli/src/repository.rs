@@ -64,6 +64,16 @@ impl Tree {
         }
     }
 
+    /// The first commit. A merged history may have several; the oldest is listed last. A shallow
+    /// clone does not have it.
+    fn root_commit(&self) -> Option<String> {
+        if self.common.join("shallow").exists() {
+            return None;
+        }
+        let all = self.ask(&["rev-list", "--max-parents=0", "HEAD"])?;
+        all.lines().last().map(str::to_owned)
+    }
+
     fn ask(&self, words: &[&str]) -> Option<String> {
         self.ask_with(None, words)
     }
@@ -129,7 +139,8 @@ pub(crate) fn changed(folder: &Path, since: Time) -> (Vec<String>, Vec<String>) 
     (commits, files)
 }
 
-/// The facts that identify a folder's project, and its possible names, the best first.
+/// The facts that identify a folder's project, and its possible names, the best first. The root
+/// commit is read only if there is no origin.
 pub(crate) fn place(folder: &Path) -> (Place, Vec<String>) {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let Some(tree) = Tree::of(folder) else {
@@ -139,14 +150,15 @@ pub(crate) fn place(folder: &Path) -> (Place, Vec<String>) {
     };
     let origin = read(&tree.common.join("config"));
     let origin = origin.as_deref().and_then(origin_of).and_then(host_and_path);
-    let root_commit = match origin {
-        Some(_) => None,
-        None => tree.ask(&["rev-list", "--max-parents=0", "HEAD"]),
-    };
-    // A merged history may have several first commits; the oldest is listed last.
-    let root_commit = root_commit.and_then(|all| all.lines().last().map(str::to_owned));
+    let root_commit = if origin.is_some() { None } else { tree.root_commit() };
     let folder = tree.common.to_string_lossy().into_owned();
-    (Place { origin, root_commit, folder }, names(&real(&tree.main())))
+    let place = Place { origin, root_commit, folder, ..Place::default() };
+    (place, names(&real(&tree.main())))
+}
+
+/// The first commit of the repository that a folder is in.
+pub(crate) fn root_commit(folder: &Path) -> Option<String> {
+    Tree::of(folder)?.root_commit()
 }
 
 /// The folder's name, then with more and more parent folders in front.

@@ -25,7 +25,7 @@ const ISSUE: Argument = Argument {
 };
 
 pub const NEXT: Briefing =
-    Briefing { name: "next", about: "Go on with the next open item", arguments: &[ISSUE] };
+    Briefing { name: "next", about: "Continue with the next open item", arguments: &[ISSUE] };
 pub const REVIEW: Briefing = Briefing {
     name: "review",
     about: "Check an issue against its criteria",
@@ -33,7 +33,7 @@ pub const REVIEW: Briefing = Briefing {
 };
 pub const HANDOFF: Briefing = Briefing {
     name: "handoff",
-    about: "Write down where the work is, for who continues it",
+    about: "Summarise the work for the next agent",
     arguments: &[ISSUE],
 };
 pub const PLAN: Briefing = Briefing {
@@ -58,7 +58,7 @@ impl Briefing {
     pub fn text(self, goal: &str, state: &str) -> String {
         let asked = match self.name {
             "next" => {
-                "Go on with the next open item.\n\nSettle each item when it is done, with \
+                "Continue with the next open item.\n\nSettle each item when it is done, with \
                  evidence. Where you cannot go on, hold the item with a reason, or ask. Claim a \
                  criterion when it is met; the operator accepts it."
                     .to_owned()
@@ -68,7 +68,7 @@ impl Briefing {
                  Change nothing: what is claimed is judged by the operator."
                 .to_owned(),
             "handoff" => {
-                "Write down where the work is, for an agent that knows nothing of this session.\n\n\
+                "Summarise the work for an agent that knows nothing of this session.\n\n\
                  Say what is done and must not be done again, what is open, what is held and why, \
                  which commands and files matter, and the next step. Keep it as a comment on the \
                  issue."

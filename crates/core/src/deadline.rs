@@ -36,6 +36,16 @@ impl Deadline {
             }
         }
     }
+
+    /// Is it over in every time zone?
+    #[must_use]
+    pub fn is_over_everywhere(self, now: Time) -> bool {
+        const BEHIND_UTC_S: i64 = 12 * 3600;
+        match self {
+            Self::At(time) => time <= now,
+            Self::Date(_) => self.ends_at(&TimeZone::UTC).plus_seconds(BEHIND_UTC_S) <= now,
+        }
+    }
 }
 
 impl fmt::Display for Deadline {
@@ -64,6 +74,17 @@ impl<'de> Deserialize<'de> for Deadline {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_date_is_over_when_its_day_has_ended_everywhere() {
+        let over = |date, now| {
+            Deadline::parse(date).unwrap().is_over_everywhere(Time::parse(now).unwrap())
+        };
+        assert!(!over("2026-02-21", "2026-02-22T11:59:59Z"), "still the 21st west of us");
+        assert!(over("2026-02-21", "2026-02-22T12:00:00Z"));
+        assert!(over("2026-02-21T10:00:00Z", "2026-02-21T10:00:00Z"));
+        assert!(!over("2026-02-21T10:00:00Z", "2026-02-21T09:59:59Z"));
+    }
 
     #[test]
     fn a_date_ends_with_its_day_and_a_time_is_kept_as_given() {

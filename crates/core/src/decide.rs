@@ -1,5 +1,5 @@
 //! Commands on everything except lists: issues, sessions, gates, delegations, runs, missions,
-//! metrics, archived plans, and agents.
+//! metrics, archived plans, agents, and projects.
 //!
 //! `Command` is the closed enum of the commands on a list: they share one kind of state, and are
 //! stored in recommendations. Every other aggregate has its own state, and its rules depend on
@@ -74,4 +74,5 @@ closed! {
     metric: RecordReading, CollectMetrics, FailCollection;
     plan: PurgePlans;
     agent: RegisterAgent, SetAgentStatus;
+    project: MergeProjects;
 }

@@ -31,6 +31,10 @@ use crate::{
 /// How often a delegation is tried: a failure is retried once.
 pub const ATTEMPTS_MAX: i64 = 2;
 
+/// How deep delegations nest: an agent that works on one may delegate again, and so on. A chain of
+/// agents that only delegate ends here, whatever their models do.
+pub const DEPTH_MAX: u32 = 8;
+
 /// A worker that is silent for this many seconds counts as dead.
 pub const LEASE_S: i64 = 30;
 

@@ -18,6 +18,7 @@ use crate::issue::{Issue, IssueStatus, IssueUpdate, Link, LinkKind, Part};
 use crate::list::{ArchiveReason, List, Scope};
 use crate::metric::Reading;
 use crate::mission::{Mission, Standing};
+use crate::project::MovedIssue;
 use crate::run::Settings;
 use crate::session::Session;
 use crate::todo::{Claim, Hold, Note, Priority, SettledBy, Todo, Wish};
@@ -77,6 +78,17 @@ macro_rules! events {
 events! {
     /// A project was created, on first use.
     ProjectOpened = "project_opened" { project_id: ProjectId, name: String, created_at: Time }
+    /// A project was merged into another, with all its work. It is in the log of both. From here
+    /// on the issues have these numbers, and everything of FROM is INTO's.
+    ProjectMerged = "project_merged" {
+        from_id: ProjectId,
+        from: String,
+        into_id: ProjectId,
+        into: String,
+        issues: Vec<MovedIssue>,
+        /// The highest number that INTO has given to an issue now.
+        last_issue: i64,
+    }
     /// A list was created, on first use.
     ListOpened = "list_opened" { list: List }
     /// A list was archived, with all its items.
@@ -346,7 +358,13 @@ events! {
         reason: Option<String>,
     }
     /// A write without the current lease of a delegation was refused; nothing changed.
-    DelegationRefused = "delegation_refused" { delegation_id: DelegationId, refusal: Refusal }
+    DelegationRefused = "delegation_refused" {
+        delegation_id: DelegationId,
+        refusal: Refusal,
+        /// The result that was reported too late, which is kept (Q-O3).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+    }
     /// An agent was registered, or its status changed.
     AgentChanged = "agent_changed" {
         agent: AgentPath,

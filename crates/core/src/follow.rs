@@ -7,12 +7,13 @@
 pub mod chat;
 pub mod delegation;
 pub mod gate;
+pub mod issue;
 pub mod mission;
 pub mod run;
 
 use crate::conversation::{MessageKind, Speaker};
 use crate::driver::Trigger;
-use crate::{Actor, Command, ConversationId, RunId, SessionId, TodoId};
+use crate::{Actor, AgentPath, Command, ConversationId, IssueId, RunId, SessionId, TodoId};
 
 /// One consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,11 +32,16 @@ pub enum Then {
     EndRun { actor: Box<Actor>, run: RunId, reason: &'static str },
     /// The agents that work on an item are stopped.
     StopWork { todo_id: TodoId, reason: &'static str },
+    /// A task was assigned to an agent, by the principal `by`. Other agents that work on it are
+    /// stopped.
+    StopReplaced { todo_id: TodoId, assignee: AgentPath, by: String },
     /// Returned work goes back to the agent of ours that did it. If there is none, the feedback is
     /// posted in the chat where the item is worked on.
     HandBack { todo_id: TodoId, speaker: Speaker, feedback: String },
     /// The open questions about an item are closed.
     CloseQuestions { actor: Box<Actor>, todo_id: TodoId },
+    /// The open sign-offs of an issue are closed, and the runs that wait for them are resumed.
+    CloseSignOffs { actor: Box<Actor>, issue_id: IssueId },
 }
 
 impl Then {

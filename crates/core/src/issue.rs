@@ -29,7 +29,7 @@ pub use duplicate::CloseAsDuplicate;
 pub use ledger::{CommentIssue, IssueUpdate, UpdateKind};
 pub use likeness::Likeness;
 pub use link::{Link, LinkIssues, LinkKind, Linking, UnlinkIssues, is_open_child};
-pub use transition::{Closing, TransitionIssue, left_open};
+pub use transition::{Closing, TransitionIssue, Void, left_open};
 pub use update::{LABELS_MAX, UpdateIssue};
 
 use std::collections::BTreeMap;

@@ -36,6 +36,7 @@ mod named;
 pub mod naming;
 pub mod plan;
 pub mod policy;
+pub mod project;
 pub mod reach;
 pub mod refusal;
 pub mod run;

@@ -13,6 +13,7 @@ mod after;
 mod budget;
 mod changes;
 mod complete;
+mod dropped;
 pub(crate) mod fault;
 mod line;
 pub(crate) mod pairing;
@@ -29,6 +30,7 @@ pub(crate) use after::{circle, in_file};
 pub use after::{named as named_after, open_before, waiting};
 pub use changes::Changes;
 pub use complete::Completion;
+pub use dropped::{cancelled_above, dropped};
 pub use fault::PlanFault;
 pub use parse::{parse, text};
 pub use position::{Position, Reason, badge, first_leaf_by_depth, open_below, position};
@@ -45,7 +47,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::Content;
 
-/// How deep a plan may nest; the root is the first level.
+/// How deep a plan may nest, in a file and in the store; the root is the first level.
 pub const LEVELS_MAX: usize = 50;
 
 /// How many lines a plan file may have.

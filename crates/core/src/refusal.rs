@@ -18,12 +18,13 @@ use crate::driver::StopReason;
 use crate::evidence::EvidenceKind;
 use crate::gate::GateState;
 use crate::issue::checklist::LineFault;
-use crate::issue::{LinkKind, Part};
+use crate::issue::{LinkKind, Part, Void};
 use crate::plan::{PurgedPlan, TodoLineFault};
+use crate::project::{AtWork, Clash, MergeCounts, NewNumber};
 use crate::transition::Move;
 use crate::{
     AgentPath, ConversationId, DelegationId, GateId, IssueStatus, ListKind, Role, RunId, SessionId,
-    Status, Time, TodoId, TodoKind,
+    Status, Time, Todo, TodoId, TodoKind,
 };
 
 /// Why an item cannot be moved to a place.
@@ -50,8 +51,18 @@ pub enum Refusal {
         settled_at: Option<Time>,
         outcome: Option<String>,
     },
+    /// The same in the words of a checklist, which shows no ids (K-19, X-1).
+    AlreadyClosed {
+        title: String,
+        /// `completed` or `abandoned`.
+        status: String,
+        settled_at: Option<Time>,
+        outcome: Option<String>,
+    },
     /// The move does not start from the item's status.
     WrongStatus { action: Move, current: Status, expected: Vec<Status> },
+    /// The date is over, where only a later one makes sense.
+    PastDate { given: String },
     /// The authority table says no.
     NotPermitted { role: Role, action: Action, list: ListKind, todo_kind: TodoKind, denial: Denial },
     /// Only one item may be in progress, and another is.
@@ -104,8 +115,12 @@ pub enum Refusal {
     UnknownToken { id: String },
     /// The new parent is not in this list, or would make a cycle.
     BadParent { todo_id: TodoId },
+    /// The parent is at the deepest level of a plan.
+    PlanTooDeep { limit: usize },
     /// Other tasks must be settled first.
     Waiting { title: String, waits_for: Vec<String> },
+    /// A task above it is cancelled.
+    BelowCancelled { title: String, above: String },
     /// Tasks would wait for each other.
     AfterItself { tasks: Vec<String> },
     /// The plan's file has other tasks than the plan.
@@ -131,6 +146,9 @@ pub enum Refusal {
         to: IssueStatus,
         /// The state of the newest sign-off, if one was asked for.
         asked: Option<GateState>,
+        /// Why a sign-off that was given does not count here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        void: Option<Void>,
     },
     /// No item has this text.
     NoSuchText { text: String, nearest: Vec<String>, is_empty: bool },
@@ -167,7 +185,7 @@ pub enum Refusal {
     /// Child issues are open, and nobody confirmed.
     OpenChildren { number: i64, children: Vec<i64> },
     /// Tasks below it are open: completing it would hide them.
-    OpenSubtasks { todo_id: TodoId, title: String, children: Vec<String> },
+    OpenSubtasks { todo_id: TodoId, title: String, children: Vec<String>, action: Action },
     /// The issue or its checklist has changed since the caller looked.
     StaleRevision { number: i64, expected: i64, revision: i64, checklist: String },
     /// The markdown is not a checklist; the faults by line.
@@ -176,6 +194,8 @@ pub enum Refusal {
     MayNotAsk { role: Role },
     /// This role may not answer gates.
     MayNotAnswer { role: Role },
+    /// No such permission in the project.
+    UnknownPermission { permission: String },
     /// No such gate in the project.
     UnknownGate { gate: String },
     /// A gate is answered once.
@@ -194,6 +214,8 @@ pub enum Refusal {
     BadForm { fault: String },
     /// An answer that does not fit its form.
     BadResponse { faults: Vec<String> },
+    /// The answer to an escalation is none that it knows.
+    UnknownAnswer { expected: String },
     /// This role neither delegates nor takes delegated work.
     MayNotDelegate { role: Role },
     /// The name of a specialist must be one word.
@@ -214,6 +236,8 @@ pub enum Refusal {
     StaleRun { run: RunId, epoch: i64, current: i64 },
     /// The report names an epoch that is not the current one.
     StaleDelegation { delegation: DelegationId, epoch: i64, current: i64, holder: Option<String> },
+    /// Too many delegations are nested.
+    DelegationTooDeep { limit: u32 },
     /// There is no proposal to decide on.
     NoProposal { delegation: DelegationId },
     /// It was decided on before.
@@ -272,6 +296,25 @@ pub enum Refusal {
     AgentAtWork { conversation: ConversationId, agent: AgentPath },
     /// No such conversation in the project.
     UnknownConversation { conversation: String },
+    /// No message of this id in the conversation.
+    UnknownMessage { message: String },
+    /// No project of this name in the store.
+    UnknownProject { project: String, known: Vec<String> },
+    /// The project was merged into another, which has its work now.
+    ProjectMerged { project: String, into: String },
+    /// This role may not join projects.
+    MayNotMerge { role: Role },
+    /// Both projects have something that a project has once.
+    MergeConflict { from: String, into: String, conflicts: Vec<Clash> },
+    /// Somebody works in the project that would be merged.
+    ProjectBusy { project: String, at_work: Vec<AtWork> },
+    /// A project would be merged, and nobody confirmed.
+    MergeUnconfirmed {
+        from: String,
+        into: String,
+        issues: Vec<NewNumber>,
+        counts: Box<MergeCounts>,
+    },
 }
 
 /// The kind of problem a refusal is. Surfaces know it as an exit code and an HTTP status.
@@ -297,6 +340,18 @@ struct Row {
 }
 
 impl Refusal {
+    /// The refusal of a change to a settled item.
+    #[must_use]
+    pub fn settled(todo: &Todo) -> Self {
+        Self::AlreadySettled {
+            todo_id: todo.id,
+            title: todo.title.clone(),
+            status: todo.status,
+            settled_at: todo.settled_at,
+            outcome: todo.outcome.clone(),
+        }
+    }
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -307,6 +362,21 @@ impl Refusal {
     #[must_use]
     pub fn hint(&self) -> String {
         self.row().hint.into_owned()
+    }
+
+    /// The refusal in the words of a checklist, for the agent that keeps it.
+    #[must_use]
+    pub fn on_checklist(self) -> Self {
+        match self {
+            Self::AlreadySettled { title, status, settled_at, outcome, .. } => {
+                let status = match status {
+                    Status::Cancelled => "abandoned",
+                    other => other.name(),
+                };
+                Self::AlreadyClosed { title, status: status.to_owned(), settled_at, outcome }
+            }
+            other => other,
+        }
     }
 }
 

@@ -8,12 +8,12 @@ mod taking;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::plan::waiting;
+use crate::plan::{dropped, waiting};
 use crate::policy::{Selector, policy};
 use crate::text::normalised;
 use crate::{Snapshot, Status, Time, Todo, TodoId, TodoKind};
 
-pub use taking::next_for;
+pub use taking::{Idle, idle, next_for};
 
 /// The loaded items in view in the order of the list's selector; ties go to the older, then to the id.
 #[must_use]
@@ -46,9 +46,10 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
 pub fn incomplete(snapshot: &Snapshot, now: Time) -> Vec<&Todo> {
     let mut todos = ordered(snapshot);
     let parents: BTreeSet<TodoId> = todos.iter().filter_map(|todo| todo.parent_id).collect();
-    let waiting = waiting(snapshot);
+    let (waiting, dropped) = (waiting(snapshot), dropped(snapshot));
     let ready = |todo: &Todo| {
-        todo.is_actionable(now) && todo.kind == TodoKind::Step && !waiting.contains(&todo.id)
+        let is_free = !waiting.contains(&todo.id) && !dropped.contains(&todo.id);
+        todo.is_actionable(now) && todo.kind == TodoKind::Step && is_free
     };
     todos.retain(|todo| ready(todo) && !parents.contains(&todo.id));
     todos

@@ -3,6 +3,7 @@
 //! Binding is a pointer on the session's side. Binding, unbinding and ending change only this
 //! pointer: no todo is changed and no issue is closed (K-3, K-37).
 
+mod agent;
 mod bind;
 mod end;
 mod host;
@@ -11,6 +12,7 @@ mod promote;
 mod start;
 mod title;
 
+pub use agent::{Act, agent_of, is_agent};
 pub use bind::{BindSession, Binding, Bound, UnbindSession};
 pub use end::{EndSession, ends_with};
 pub use host::{AdoptSession, ReopenSession};
@@ -173,7 +175,7 @@ pub fn may_keep_list(session: &Session, issue: Option<&Issue>) -> Result<(), Ref
 }
 
 /// Refuses a session that has ended.
-fn going(session: &Session) -> Result<(), Refused> {
+pub fn going(session: &Session) -> Result<(), Refused> {
     match session.ended_at {
         None => Ok(()),
         Some(at) => Err(Refusal::SessionEnded { session: session.id, at }.into()),

@@ -179,6 +179,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
             };
             if assignee.is_some() {
                 todo.assignee.clone_from(assignee);
+                todo.assigned_by_taking = true;
             }
             if started_at.is_some() {
                 snapshot.tally.shift(todo.status, Status::InProgress);
@@ -195,6 +196,7 @@ pub fn apply(snapshot: &mut Snapshot, event: &Event, at: Time) -> Touched {
             Touched::Note
         }
         Event::ProjectOpened(ProjectOpened { .. })
+        | Event::ProjectMerged(_)
         | Event::StoreIdentitySet(_)
         | Event::TokenIssued(TokenIssued { .. })
         | Event::TokenRevoked(TokenRevoked { .. })
@@ -382,7 +384,10 @@ fn change(todo: &mut Todo, event: &Event) {
         Event::TodoArchived(e) => todo.archived_at = Some(e.archived_at),
         Event::TodoClaimed(e) => todo.claim = Some(Box::new(e.claim.clone())),
         Event::ClaimReturned(_) => todo.claim = None,
-        Event::TodoAssigned(e) => todo.assignee.clone_from(&e.assignee),
+        Event::TodoAssigned(e) => {
+            todo.assignee.clone_from(&e.assignee);
+            todo.assigned_by_taking = false;
+        }
         // Events that change no item.
         _ => {}
     }

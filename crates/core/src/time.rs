@@ -30,6 +30,13 @@ impl Time {
         text.parse::<jiff::Timestamp>().ok().map(|t| Self(t.as_microsecond()))
     }
 
+    /// For people, who do not need the fraction: `2026-11-15T08:00:00Z`.
+    #[must_use]
+    pub fn to_the_second(self) -> String {
+        let whole = Self(self.0.div_euclid(1_000_000).saturating_mul(1_000_000));
+        whole.to_string().replace(".000000", "")
+    }
+
     /// This time plus `seconds`; saturates.
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
@@ -79,5 +86,7 @@ mod tests {
         }
         assert_eq!(Time::parse("2026-11-15T09:00:00+01:00"), Time::parse("2026-11-15T08:00:00Z"));
         assert_eq!(Time::parse("tomorrow"), None);
+        let time = Time::parse("2026-11-15T08:00:00.713689Z").unwrap();
+        assert_eq!(time.to_the_second(), "2026-11-15T08:00:00Z");
     }
 }

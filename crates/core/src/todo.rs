@@ -234,6 +234,10 @@ pub struct Todo {
     /// file.
     pub external_id: Option<String>,
     pub assignee: Option<AgentPath>,
+    /// Was the assignment made by taking the item? Then it ends with the lease; one that somebody
+    /// made for the agent does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub assigned_by_taking: bool,
     pub claim: Option<Box<Claim>>,
     pub hold: Option<Box<Hold>>,
     pub defer_until: Option<Time>,

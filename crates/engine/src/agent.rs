@@ -14,7 +14,7 @@ mod records;
 mod runner;
 mod tools;
 
-pub use configured_tools::ConfiguredTools;
+pub use configured_tools::{ConfiguredTools, Folders};
 pub use effects::EffectHandler;
 pub use live::Live;
 pub use records::code_of;

@@ -5,6 +5,7 @@
 //! takes a minute, delays neither the schedule nor other work: each piece runs on one of a few
 //! threads.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -88,10 +89,13 @@ impl Worker<'_> {
                     return;
                 }
                 scope.spawn(|| {
-                    if let Err(error) = self.work(&is_stopped) {
+                    // A job that panics ends alone: its work is taken up again when its lease ends.
+                    let worked = catch_unwind(AssertUnwindSafe(|| self.work(&is_stopped)));
+                    busy.fetch_sub(1, Ordering::SeqCst);
+                    let crashed = |_| Err(Error::Internal { detail: "a job crashed".to_owned() });
+                    if let Err(error) = worked.unwrap_or_else(crashed) {
                         (self.report)(Done::StoreTrouble { error: error.to_string() });
                     }
-                    busy.fetch_sub(1, Ordering::SeqCst);
                 });
             };
             let result = self.watch(&start_job);
@@ -195,12 +199,17 @@ impl Worker<'_> {
             let clock = tx.clock()?;
             tx.delegations_due(&types, in_chats, clock)
         })?;
+        let mut failed = None;
         for project in projects {
-            if runtime.work_on_delegation(&project)? {
-                return Ok(true);
+            match runtime.work_on_delegation(&project) {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) if error.meaning().retryable => return Err(error),
+                // What fails in one project must not keep the others waiting.
+                Err(error) => failed = failed.or(Some(error)),
             }
         }
-        Ok(false)
+        failed.map_or(Ok(false), Err)
     }
 
     fn runtime<'c>(&'c self, is_stopped: &'c (dyn Fn() -> bool + Sync)) -> Runtime<'c> {

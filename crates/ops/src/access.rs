@@ -4,7 +4,7 @@
 //! is hidden from a role is also refused when that role calls it. The table is consulted again
 //! inside the transaction, where ownership is known.
 
-use punchlist_core::authority::{Action, Denial, Subject, may_ever, may_ever_on};
+use punchlist_core::authority::{Action, Denial, Subject, may_ever, may_ever_on, who_may};
 use punchlist_core::{ListKind, Refusal, Role, TodoKind};
 
 use crate::Error;
@@ -63,8 +63,12 @@ impl Access {
         }
         Err(match self {
             Self::List(list, [action, ..]) => {
-                let (todo_kind, denial) = (TodoKind::Step, Denial::Role);
-                let action = *action;
+                let (action, denial) = (*action, Denial::Role);
+                // Some acts are for criteria alone.
+                let todo_kind = match who_may(list, TodoKind::Step, action).is_empty() {
+                    true => TodoKind::Criterion,
+                    false => TodoKind::Step,
+                };
                 Refusal::NotPermitted { role, action, list, todo_kind, denial }.into()
             }
             _ => Error::OperationNotPermitted { operation, role },

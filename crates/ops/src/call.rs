@@ -18,6 +18,7 @@ mod missions;
 mod naming;
 mod permissions;
 mod plans;
+mod projects;
 mod reach;
 mod runs;
 mod session_lists;
@@ -49,7 +50,7 @@ use punchlist_store::rows::lists::{Lock, TodoKey};
 use punchlist_store::{Dialect, Load, Stamp, Tx};
 
 use crate::explain::Fault;
-use crate::{Envelope, Error, clock};
+use crate::{Envelope, Error, Place, clock};
 
 /// A call inside its transaction.
 #[derive(Debug)]
@@ -81,9 +82,9 @@ impl<'a, 't> Call<'a, 't> {
         self.tx
     }
 
-    /// The project, if anything was ever written to it.
+    /// The project, if anything was ever written to it. Refuses one that was merged into another.
     pub fn project(&mut self) -> Result<Option<ProjectId>, Error> {
-        Ok(self.tx.project(&self.envelope.project)?)
+        Ok(self.home()?.map(|home| home.id))
     }
 
     /// Loads an item for a change, by its id or number, with everything its rules depend on. If the
@@ -275,36 +276,34 @@ impl<'a, 't> Call<'a, 't> {
 
     /// The project, created on first use.
     pub fn ensure_project(&mut self) -> Result<ProjectId, Error> {
-        let place = self.place()?;
-        if place.is_none() {
-            if let Some(project) = self.project()? {
-                return Ok(project);
-            }
-        } else if let Some((project, settled)) = self.tx.project_settled(&self.envelope.project)? {
+        let place = self.envelope.context.place.as_ref();
+        let Some(home) = self.home()? else { return self.new_project(place) };
+        let Some(place) = place else { return Ok(home.id) };
+        let completed = match home.place.as_deref() {
             // A project of an older version has no stored place. It gets the place of its first
             // writer.
-            if let Some(place) = place.filter(|_| !settled) {
-                self.tx.settle_project(project, &place)?;
-            }
-            return Ok(project);
+            None if self.came_by_a_merge()? => None,
+            None => Some(place.clone()),
+            Some(known) => Place::read(known).and_then(|known| known.completed_by(place)),
+        };
+        if let Some(completed) = completed {
+            self.tx.place_project(home.id, home.place.as_deref(), &as_stored(&completed)?)?;
         }
+        Ok(home.id)
+    }
+
+    fn new_project(&mut self, place: Option<&Place>) -> Result<ProjectId, Error> {
         let name = host_id("project", Some(&self.envelope.project))?
             .ok_or(Error::MissingContext { missing: vec!["project"] })?;
         let (project_id, created_at) = (ProjectId::from(self.ids.ulid()), self.envelope.now);
         self.tx.insert_project(project_id, &name, created_at)?;
         if let Some(place) = place {
-            self.tx.settle_project(project_id, &place)?;
+            self.tx.place_project(project_id, None, &as_stored(place)?)?;
         }
         let event = ProjectOpened { project_id, name, created_at }.into();
         let stamp = self.stamp(project_id);
         self.tx.append(&stamp, &project_id.to_string(), &event)?;
         Ok(project_id)
-    }
-
-    /// The place that identifies the caller's project, in its stored form.
-    fn place(&self) -> Result<Option<String>, Error> {
-        let place = self.envelope.context.place.as_ref().map(serde_json::to_string).transpose();
-        place.map_err(|error| Error::Internal { detail: error.to_string() })
     }
 
     /// Decides a command on a list and records the result (steps 5 to 7).
@@ -328,12 +327,12 @@ impl<'a, 't> Call<'a, 't> {
         match decide(snapshot, command, actor, self.envelope.now, &mut self.ids) {
             Ok(decision) => {
                 self.record(snapshot, &decision)?;
-                if let Some(issue) = issue_of(&snapshot.list.scope)
-                    && !decision.events.is_empty()
-                {
+                if let Some(issue) = issue_of(&snapshot.list.scope) {
                     self.follow(issue, actor, snapshot, command, &decision)?;
                 }
                 let then = follow::mission::changed(snapshot, &decision, actor);
+                self.then(snapshot.list.project_id, then)?;
+                let then = follow::delegation::reassigned(&snapshot.list, &decision, actor);
                 self.then(snapshot.list.project_id, then)?;
                 Ok(decision)
             }
@@ -371,7 +370,7 @@ impl<'a, 't> Call<'a, 't> {
 
     /// Logs that the caller tried to judge an item although its role never may.
     pub(crate) fn keep_try(&mut self, action: Action, named: &str) -> Result<(), Error> {
-        let Some(project) = self.project()? else { return Ok(()) };
+        let Some(project) = self.tx.project(&self.envelope.project)? else { return Ok(()) };
         let Some(key) = TodoKey::parse(named) else { return Ok(()) };
         let Some((list, todo_id)) = self.tx.list_of(project, key)? else { return Ok(()) };
         let role = self.envelope.actor.role;
@@ -393,10 +392,12 @@ impl<'a, 't> Call<'a, 't> {
 
     /// Adds the caller's report to the remembered event of a refusal.
     pub(crate) fn keep_words(&mut self, words: Option<&str>) {
-        if let Some((_, _, event)) = &mut self.audit
-            && let Event::CommandRefused(refused) = &mut **event
-        {
-            refused.said = words.map(str::to_owned);
+        let Some((_, _, event)) = &mut self.audit else { return };
+        let words = words.map(str::to_owned);
+        match &mut **event {
+            Event::CommandRefused(refused) => refused.said = words,
+            Event::DelegationRefused(refused) => refused.said = words,
+            _ => {}
         }
     }
 
@@ -425,6 +426,11 @@ impl<'a, 't> Call<'a, 't> {
         };
         Stamp { project, actor, cause: self.cause, at, proof, recorded_at }
     }
+}
+
+/// A place in its stored form.
+fn as_stored(place: &Place) -> Result<String, Error> {
+    serde_json::to_string(place).map_err(|error| Error::Internal { detail: error.to_string() })
 }
 
 /// The issue that a checklist belongs to.

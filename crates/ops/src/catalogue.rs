@@ -90,6 +90,7 @@ pub static CATALOGUE: &[Operation] = &[
     Operation::of::<operations::mission_cycle::MissionCycle>(),
     Operation::of::<operations::project_export::ProjectExport>(),
     Operation::of::<operations::project_list::ProjectList>(),
+    Operation::of::<operations::project_merge::ProjectMerge>(),
     Operation::of::<operations::plan::PlanTool>(),
     Operation::of::<operations::plan_import::PlanImport>(),
     Operation::of::<operations::plan_from_todo::PlanFromTodo>(),

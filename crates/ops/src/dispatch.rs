@@ -160,7 +160,33 @@ impl Ops {
     }
 
     /// Checks access and parses the input. Returns a call that is ready for its transaction.
+    ///
+    /// The transaction checks first whether the caller needs a token. A call that is refused here
+    /// has no transaction, so the same check takes precedence over its error.
     pub(crate) fn admit(
+        &self,
+        operation: &Operation,
+        envelope: &Envelope,
+        input: Given,
+    ) -> Result<Ready, Error> {
+        self.checked(operation, envelope, input).map_err(|error| match operation.effect {
+            Effect::Pure => error,
+            Effect::Read | Effect::Write => self.or_token_required(envelope.proof, error),
+        })
+    }
+
+    /// The error of a call, or that the caller needs a token. Only a store that is open already is
+    /// asked: a bad call creates no file and connects to no server.
+    #[must_use]
+    pub fn or_token_required(&self, proof: Proof, error: Error) -> Error {
+        let Some(store) = self.store.get() else { return error };
+        match store.read(move |tx| needs_token(tx, proof)) {
+            Err(missing @ Error::TokenRequired) => missing,
+            _ => error,
+        }
+    }
+
+    fn checked(
         &self,
         operation: &Operation,
         envelope: &Envelope,

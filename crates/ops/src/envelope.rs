@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use punchlist_core::gate::ClientAnswer;
 use punchlist_core::{Actor, Credential, RunId, Time, TokenId};
-use serde::{Deserialize, Serialize};
 
 use crate::config::Roster;
+use crate::place::Place;
 
 /// The facts that a surface knows about a request besides its input.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,35 +23,17 @@ pub struct Envelope {
     pub context: Context,
     /// A repeated request with the same key and the same input has one effect.
     pub idempotency_key: Option<String>,
-    /// The configured agents; empty if the surface has not read the files.
+    /// The configured agents of all projects; empty if the surface has not read the files.
     pub agents: Arc<Roster>,
     pub now: Time,
 }
 
-/// How a project is recognised, wherever its folder is: by its repository, otherwise by its folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Place {
-    /// Host and path of the repository's `origin`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub root_commit: Option<String>,
-    /// The git directory that all worktrees share; outside git, the folder.
-    pub folder: String,
-}
-
-impl Place {
-    /// Are both the same project? The first property that both have decides.
+impl Envelope {
+    /// The agents that apply in this envelope's project. A server holds one roster for all projects, so
+    /// operations never read the field itself.
     #[must_use]
-    pub fn is(&self, other: &Self) -> bool {
-        if let (Some(one), Some(other)) = (&self.origin, &other.origin) {
-            return one == other;
-        }
-        match (&self.root_commit, &other.root_commit) {
-            (Some(one), Some(other)) => one == other,
-            _ => self.folder == other.folder,
-        }
+    pub fn agents(&self) -> &Roster {
+        self.agents.of_project(&self.project)
     }
 }
 

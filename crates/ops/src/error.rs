@@ -17,6 +17,7 @@ use punchlist_store::care::portable::BadImport;
 use serde_json::{Map, Value, json};
 
 use crate::explain::Fault;
+use crate::hints::flags;
 use crate::remote::RemoteError;
 use crate::web_fault::WebFault;
 
@@ -295,10 +296,7 @@ impl Error {
             }
             Self::UnknownOperation { .. } => "`punch call --list` shows all".into(),
             Self::Input(fault) => return fault.hint(),
-            Self::MissingContext { missing } => {
-                let flags: Vec<String> = missing.iter().map(|m| format!("--{m} ID")).collect();
-                format!("pass {}", flags.join(" and "))
-            }
+            Self::MissingContext { missing } => flags(missing),
             Self::Unreadable { .. } => "check the path and its permissions".into(),
             Self::Internal { .. } => "please report it, with the command that caused it".into(),
             Self::IdempotencyConflict { .. } => "use a new key for a new request".into(),
@@ -481,9 +479,14 @@ impl fmt::Display for Error {
             Self::Import(bad) => bad.fmt(f),
             Self::WouldLose { loss } => match loss {
                 Loss::Events { count: 1, since } => {
-                    write!(f, "the backup lacks 1 event of the store, from {since}")
+                    write!(
+                        f,
+                        "the backup lacks 1 event of the store, from {}",
+                        since.to_the_second()
+                    )
                 }
                 Loss::Events { count, since } => {
+                    let since = since.to_the_second();
                     write!(f, "the backup lacks {count} events of the store, since {since}")
                 }
                 Loss::Unknown { why } => {

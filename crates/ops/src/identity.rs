@@ -1,8 +1,9 @@
 //! Identifies the caller: by a token if there is one, otherwise by the facts the surface collected.
 //!
 //! Without a token, a person at a terminal is the operator; every other caller is an agent: `root`,
-//! or `worker` if its path is dotted (ADR 0005). The surface collects the facts and this file
-//! judges them; the catalogue sees only the result.
+//! or `worker` if its path is dotted (ADR 0005). `--agent` alone plays that agent, even at a
+//! terminal; with `--as` the operator acts for it, and the log keeps both. The surface collects the
+//! facts and this file judges them; the catalogue sees only the result.
 
 use punchlist_core::authority::may_carry;
 use punchlist_core::{Actor, AgentPath, Role};
@@ -56,12 +57,14 @@ pub struct Facts {
 pub fn prove(facts: Facts) -> Result<(Actor, Proof), Error> {
     let named = facts.agent.is_some() || facts.carry.is_some();
     let person = match facts.terminal {
-        _ if facts.agent_host || facts.agent.is_some() => false,
-        Terminal::Person => true,
+        _ if facts.agent_host => false,
+        Terminal::Person => facts.agent.is_none() || facts.carry.is_some(),
         // A caller that names an agent or a role acts as that agent, not as a person.
         Terminal::Part => !named,
         Terminal::None => false,
     };
+    // The principal of an operator who acts for an agent has the agent's name, as with a token.
+    let acts_for = facts.agent.is_some();
     let agent = facts.agent.unwrap_or_else(AgentPath::primary);
     let proved = match (person, agent.is_subagent()) {
         (true, _) => Role::Operator,
@@ -69,10 +72,10 @@ pub fn prove(facts: Facts) -> Result<(Actor, Proof), Error> {
         (false, false) => Role::Root,
     };
     let role = carried(proved, facts.carry)?;
-    let principal = match (proved, facts.user) {
-        (Role::Operator, Some(user)) => format!("operator:{user}"),
-        (Role::Operator, None) => "operator".to_owned(),
-        (proved, _) => format!("{proved}:{agent}"),
+    let principal = match (person && !acts_for, facts.user) {
+        (true, Some(user)) => format!("operator:{user}"),
+        (true, None) => "operator".to_owned(),
+        (false, _) => format!("{proved}:{agent}"),
     };
     let (mission, pillar) = (facts.mission, facts.pillar);
     let proof = match (person, facts.terminal) {
@@ -168,6 +171,26 @@ mod tests {
             let worker = carry(facts(false, false, Some("a.b")), wanted);
             assert_eq!(worker.is_ok(), wanted == Role::Worker, "{wanted}");
         }
+    }
+
+    /// Contract, Context: an operator may name any agent, and the log keeps both.
+    #[test]
+    fn an_operator_at_a_terminal_may_act_for_any_role_and_agent() {
+        for wanted in Role::ALL {
+            for agent in ["own1", "lead.subagents.x"] {
+                let named = Facts { carry: Some(wanted), ..facts(true, false, Some(agent)) };
+                let (actor, proof) = prove(named).unwrap();
+                assert_eq!((actor.role, actor.proved), (wanted, Role::Operator));
+                assert_eq!((actor.agent.as_str(), proof), (agent, Proof::Terminal));
+                assert_eq!(actor.principal, format!("operator:{agent}"));
+            }
+        }
+        // Neither a host's agent nor one without a terminal is a person.
+        let lead = |facts: Facts| prove(Facts { carry: Some(Role::Lead), ..facts });
+        assert!(lead(facts(true, true, Some("own1"))).is_err());
+        assert!(lead(facts(false, false, Some("own1"))).is_err());
+        let part = Facts { terminal: Terminal::Part, ..facts(false, false, Some("own1")) };
+        assert!(lead(part).is_err());
     }
 
     fn token(role: Role, agent: &str, reach: Reach) -> Token {

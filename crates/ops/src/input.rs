@@ -15,7 +15,8 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use cursor::{Cursor, Key};
+pub(crate) use cursor::AFTER;
+pub use cursor::{Cursor, Key, Slug};
 use spelled::Written;
 pub use spelled::{
     Agent, Due, Expires, Lasting, Limit, Name, Past, PlanFile, Recorded, Reference, Since, When,

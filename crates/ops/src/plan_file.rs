@@ -1,4 +1,5 @@
-//! The file of a plan: located below the project's folder, and read once, before any transaction.
+//! The file of a plan: located below the project's folder, and read once, before any transaction. Only
+//! its stored name is found inside one, which looks at the folders on its path.
 //!
 //! A path that leads outside the project is refused, whether by its own parts or through a symbolic
 //! link.

@@ -15,7 +15,7 @@ use crate::answer::Answer;
 use crate::error::{Meaning, TABLE};
 use crate::identity::Facts;
 use crate::plan_file::bring_along;
-use crate::{Envelope, Error, Operation, Place, Proof};
+use crate::{Envelope, Error, Located, Operation, Place, Proof};
 
 /// A server that is used instead of a database.
 pub trait Remote: Debug + Send + Sync {
@@ -23,7 +23,7 @@ pub trait Remote: Debug + Send + Sync {
     fn identify(&self, facts: &Facts, token: Option<&str>) -> Result<(Actor, Proof), Error>;
 
     /// The name of the project at this place.
-    fn project_at(&self, place: &Place, names: &[String]) -> Result<String, Error>;
+    fn project_at(&self, place: &Place, names: &[String]) -> Result<Located, Error>;
 
     /// Calls an operation. Returns its answer as JSON text.
     fn call(
@@ -169,7 +169,7 @@ impl Error {
             "detail": self.to_string(),
             "code": code,
         });
-        if let Some(hint) = self.hint() {
+        if let Some(hint) = self.hint_over_http() {
             problem["hint"] = hint.into();
         }
         let facts = self.facts();
@@ -211,7 +211,8 @@ impl Error {
             }
         };
         let error = RemoteError { code, message, hint, facts };
-        Some(error.as_refusal().unwrap_or_else(|| Self::Remote(Box::new(error))))
+        let refusal = error.as_refusal();
+        Some(refusal.unwrap_or_else(|| Self::Remote(Box::new(error.in_flags()))))
     }
 }
 

@@ -95,7 +95,8 @@ fn profile(role: Role, choice: Choice) -> Option<Profile> {
 }
 
 /// Tools that remove something that is not stored elsewhere.
-pub const DESTRUCTIVE: [&str; 3] = ["plan_purge", "token_revoke", "permission_revoke"];
+pub const DESTRUCTIVE: [&str; 4] =
+    ["plan_purge", "project_merge", "token_revoke", "permission_revoke"];
 
 /// Tools for which a second call with the same input has no further effect.
 pub const IDEMPOTENT: [&str; 15] = [
@@ -116,24 +117,45 @@ pub const IDEMPOTENT: [&str; 15] = [
     "token_revoke",
 ];
 
-/// The tools of an agent in a run of ours: those its configuration lists, otherwise those that fit
-/// its work. `has_issue`: its session is bound to an issue.
+/// What the session of a run works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SessionWork {
+    /// It is bound to an issue.
+    Issue,
+    /// It has a list of its own with open items.
+    List,
+    None,
+}
+
+/// The tools that a run of ours shows to its model: those that the agent's configuration lists,
+/// otherwise those that fit its work.
 #[must_use]
-pub fn of_run(run: &Run, has_issue: bool) -> Vec<&'static Operation> {
-    if let Some(patterns) = &run.settings.tools {
-        let tools = patterns.iter().filter_map(|pattern| ToolPattern::parse(pattern)).collect();
-        let agent = AgentConfig { tools: Some(tools), ..AgentConfig::default() };
-        return usable(run.role).filter(|operation| agent.offers(operation)).collect();
+pub fn of_run(run: &Run, work: SessionWork) -> Vec<&'static Operation> {
+    if run.settings.tools.is_some() {
+        return callable_in_run(run);
     }
-    let (profile, mut extra) = match run.role {
-        Role::Lead | Role::Owner => (Profile::Mission, Vec::new()),
-        Role::Root if has_issue => (Profile::Issue, Vec::new()),
-        Role::Root => (Profile::Turn, vec!["ask", "todo_hold", "todo_unhold"]),
+    let (profile, mut extra) = match (run.role, work) {
+        (Role::Lead | Role::Owner, _) => (Profile::Mission, Vec::new()),
+        (Role::Root, SessionWork::Issue) => (Profile::Issue, Vec::new()),
+        (Role::Root, SessionWork::List) => {
+            (Profile::Turn, vec!["ask", "todo_hold", "todo_unhold", "todo_write", "todo_read"])
+        }
+        (Role::Root, SessionWork::None) => (Profile::Turn, vec!["ask", "todo_hold", "todo_unhold"]),
         // A worker sees no list (T-21).
-        Role::Worker | Role::Operator | Role::System => return Vec::new(),
+        (Role::Worker | Role::Operator | Role::System, _) => return Vec::new(),
     };
     extra.extend(run.plan.as_ref().map(|_| "plan"));
     of_profile(run.role, profile, &extra)
+}
+
+/// The tools that a run of ours can call by name: those that the agent's configuration lists,
+/// otherwise every tool its role may use, shown to the model or not.
+#[must_use]
+pub fn callable_in_run(run: &Run) -> Vec<&'static Operation> {
+    let Some(patterns) = &run.settings.tools else { return usable(run.role).collect() };
+    let tools = patterns.iter().filter_map(|pattern| ToolPattern::parse(pattern)).collect();
+    let agent = AgentConfig { tools: Some(tools), ..AgentConfig::default() };
+    usable(run.role).filter(|operation| agent.offers(operation)).collect()
 }
 
 fn usable(role: Role) -> impl Iterator<Item = &'static Operation> {

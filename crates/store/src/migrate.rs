@@ -123,6 +123,27 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0029_mcp.sql"),
         postgres: include_str!("schema/postgres/0029_mcp.sql"),
     },
+    Migration {
+        version: 30,
+        sqlite: include_str!("schema/sqlite/0030_history.sql"),
+        postgres: include_str!("schema/postgres/0030_history.sql"),
+    },
+    Migration {
+        version: 33,
+        sqlite: concat!(
+            include_str!("schema/sqlite/0033_taking.sql"),
+            include_str!("schema/sqlite/taken.sql")
+        ),
+        postgres: concat!(
+            include_str!("schema/postgres/0033_taking.sql"),
+            include_str!("schema/postgres/taken.sql")
+        ),
+    },
+    Migration {
+        version: 34,
+        sqlite: include_str!("schema/sqlite/0034_merges.sql"),
+        postgres: include_str!("schema/postgres/0034_merges.sql"),
+    },
 ];
 
 /// How a store's version compares with ours.

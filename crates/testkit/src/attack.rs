@@ -49,12 +49,13 @@ const HARMLESS: &[(&str, Shows)] = &[
 ];
 
 /// The codes of a refusal. They include the codes for missing things, which reveal nothing.
-const REFUSED: [&str; 10] = [
+const REFUSED: [&str; 11] = [
     "not_permitted",
     "out_of_reach",
     "unknown_conversation",
     "unknown_delegation",
     "unknown_gate",
+    "unknown_permission",
     "unknown_run",
     "unknown_session",
     "unknown_todo",

@@ -111,6 +111,7 @@ pub const BEFORE: &[(&[&str], &[&str])] = &[
     (&["digest", "audit_closes"], &["plan_import", "task_complete"]),
     (&["run_list"], &["run_start"]),
     (&["plan_list"], &["plan_import"]),
+    (&["project_merge"], &["issue_create", "plan_import"]),
     (&["token_list"], &["token_new"]),
     (&["token_revoke"], &["token_new"]),
 ];
@@ -141,7 +142,12 @@ fn done_before(world: &World, operation: &Operation, step: &str, input: &Value) 
         // Plans are removed days after they were archived.
         let days_ago = if operation.name == "plan_purge" { 8 } else { 0 };
         let now = world.now.plus_seconds(-days_ago * 86_400);
-        let envelope = Envelope { actor: by.actor.clone(), now, ..own.clone() };
+        // The other project of a merge.
+        let project = match (operation.name, step) {
+            ("project_merge", "issue_create") => "clients.api".to_owned(),
+            _ => own.project.clone(),
+        };
+        let envelope = Envelope { actor: by.actor.clone(), now, project, ..own.clone() };
         world.call_in(&envelope, step, input.clone())
     });
     answers.find_map(Result::ok).unwrap_or_else(|| panic!("{step} before {}", operation.name))

@@ -9,6 +9,7 @@ use punchlist_core::Span;
 use punchlist_core::authority::Action;
 use punchlist_ops::care::{BackedUp, Restore};
 use punchlist_ops::{Error, Ops};
+use punchlist_store::Target;
 use serde::Serialize;
 
 use crate::args::Globals;
@@ -135,6 +136,11 @@ pub(crate) fn restore(globals: &Globals, matches: &ArgMatches) -> Result<(), Fai
         return Err(Failure::usage("no backup was named".to_owned()));
     };
     let ops: Ops = caller::database(globals)?;
+    // Otherwise SQLite would report it like a store that cannot be opened.
+    if matches!(ops.target(), Target::File(_)) {
+        let missing = |error| Failure::Io(format!("{}: {error}", from.display()));
+        std::fs::metadata(from).map_err(missing)?;
+    }
     let now = caller::now()?;
     let (facts, token) = caller::credentials(globals, false);
     let stop = Stop::on_signals();

@@ -1,8 +1,10 @@
-//! `punch call OPERATION [JSON|-]`: every operation of the catalogue, by name.
+//! `punch call OPERATION [JSON|-]`: every operation of the catalogue, by name. `--issue` and
+//! `--session` are used or refused, as on the commands for people.
 
 use std::ffi::OsString;
 use std::io::Read;
 
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::Time;
 use punchlist_ops::catalogue::{CATALOGUE, Define, Operation, find};
@@ -11,6 +13,7 @@ use punchlist_ops::explain::Fault;
 use punchlist_ops::{Answer, Error, compact, schema};
 use serde_json::{Value, json};
 
+use super::{operation, token_new};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::{caller, output, render};
@@ -59,7 +62,44 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(word) if word == "-" => read_stdin()?,
         Some(word) => word.to_str().ok_or(Error::from(Fault::Utf8))?.to_owned(),
     };
-    call(globals, operation, parse_json(&text)?)
+    let mut input = parse_json(&text)?;
+    if input.is_object() {
+        // `prepared` does the same for a command of its own words.
+        if operation.name == "token_new" {
+            token_new::refuse_misleading(matches)?;
+        }
+        let command = format!("call {}", operation.name);
+        operation::name_issue(operation, &command, globals, &mut input)?;
+        name_session(operation, globals, matches, &mut input)?;
+    }
+    call(globals, operation, input)
+}
+
+/// A session that was typed fills the field `session`, or describes the caller; another one in the
+/// input is refused.
+fn name_session(
+    operation: &Operation,
+    globals: &Globals,
+    matches: &ArgMatches,
+    input: &mut Value,
+) -> Result<(), Failure> {
+    let is_typed = matches.value_source("session") == Some(ValueSource::CommandLine);
+    let Some(session) = globals.session.as_deref().filter(|_| is_typed) else { return Ok(()) };
+    if (operation.input_schema)()["properties"].get("session").is_none() {
+        return Ok(());
+    }
+    match input.get("session").filter(|given| !given.is_null()) {
+        // An issue or a plan is named: the session is the caller's own.
+        None if input.get("number").is_some() || input.get("planFile").is_some() => {}
+        None => input["session"] = session.into(),
+        Some(given) if *given == session => {}
+        Some(given) => {
+            let message = format!("two sessions are named: {given}, and {session} with --session");
+            let hint = Some("name the session once".to_owned());
+            return Err(Failure::Usage { message, hint });
+        }
+    }
+    Ok(())
 }
 
 /// Calls an operation and shows its answer in the form that was asked for.

@@ -28,7 +28,8 @@ pub(super) fn show(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     let (ops, operation) = (caller::ops(globals)?, find(ConversationShow::NAME)?);
     let envelope = caller::envelope(&ops, globals, false)?;
     let input = operation::input(operation, &mut globals.clone(), matches);
-    let answer = ops.answer(operation, &envelope, input)?;
+    let answer = ops.answer(operation, &envelope, input);
+    let answer = answer.map_err(|error| operation::in_flags(error.into(), operation))?;
     if !matches.get_flag("full") || globals.json || globals.compact || globals.quiet {
         return call::show(globals, operation, &answer, envelope.now);
     }

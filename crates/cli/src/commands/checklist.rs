@@ -31,7 +31,7 @@ const ACTIONS: [(&str, &str); 9] = [
     ("drop", "Drop an item; it stays visible"),
     ("note", "Write a note under an item"),
     ("block", "Put an item on hold, with a reason"),
-    ("unblock", "Release an item from its hold"),
+    ("unblock", "End the hold of an item"),
 ];
 
 const WHOSE: &str = "The checklist is that of --issue N, or of the session's issue.";
@@ -95,7 +95,11 @@ fn action(name: &'static str, about: &'static str) -> Command {
     let text = |id: &'static str, shown: &'static str, help: &'static str| {
         Arg::new(id).value_name(shown).help(help).required(true)
     };
-    let which = text("content", "ITEM", "The item: its short id, its text, or a unique part of it");
+    let which = text(
+        "content",
+        "ITEM",
+        "The item: its exact text; at a terminal also its short id or a unique part of its text",
+    );
     let items = Arg::new("items")
         .value_name("ITEM")
         .help("The text of an item; \"# Name\" begins a phase")
@@ -180,7 +184,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         ("drop", Some(text), _) => ("Dropped", text.clone()),
         ("note", Some(text), _) => ("Noted", text.clone()),
         ("block", Some(text), _) => ("Held", text.clone()),
-        (_, text, _) => ("Released", text.clone().unwrap_or_default()),
+        (_, text, _) => ("Not on hold:", text.clone().unwrap_or_default()),
     };
     let message = kept.message.as_deref();
     Ok(output::print(&render::checklist::changed(verb, &what, &shown, message))?)

@@ -151,7 +151,7 @@ fn values(kind: Kind) -> Option<Vec<(String, String)>> {
             store.plans()?.into_iter().map(|plan| (plan.plan_file, plan.branch)).collect()
         }
         Kind::Mission => {
-            let missions = store.read::<MissionList>(mission_list::Input {})?.missions;
+            let missions = store.read::<MissionList>(mission_list::Input::MOST)?.missions;
             missions.into_iter().map(|mission| (mission.slug, mission.name)).collect()
         }
         Kind::Session => {
@@ -204,7 +204,7 @@ fn values(kind: Kind) -> Option<Vec<(String, String)>> {
             short(gates.into_iter().map(|gate| (gate.id, gate.text)).collect())
         }
         Kind::Agent => {
-            let known = store.read::<AgentList>(agent_list::Input {});
+            let known = store.read::<AgentList>(agent_list::Input::MOST);
             let known = known.map_or_else(Vec::new, |list| list.agents).into_iter();
             let mut agents: Vec<(String, String)> =
                 known.map(|known| (known.agent, known.status.to_string())).collect();
@@ -279,7 +279,7 @@ impl Look {
     }
 
     fn plans(&self) -> Option<Vec<PlanRow>> {
-        Some(self.read::<PlanList>(plan_list::Input { include_archived: None })?.plans)
+        Some(self.read::<PlanList>(plan_list::Input::MOST)?.plans)
     }
 
     /// The open items of the issue that is named, else of the newest open issues.

@@ -79,8 +79,12 @@ struct Line {
     origin: String,
 }
 
-/// The tables of effective values, in the order of the file: `agents.coder` and its lines.
-struct Shown(Vec<(&'static str, String, Vec<Line>)>);
+/// The effective values: those outside any table, and the tables in the order of the file, such as
+/// `agents.coder` and its lines.
+struct Shown {
+    settings: Vec<Line>,
+    tables: Vec<(&'static str, String, Vec<Line>)>,
+}
 
 impl Shown {
     fn of(found: &Settings, drive: impl Fn(Option<&AgentConfig>) -> DriveSettings) -> Self {
@@ -106,7 +110,7 @@ impl Shown {
         for (name, price) in config.agents.prices() {
             tables.push(("prices", name.clone(), lines(price, &origin(config, "prices", name))));
         }
-        Self(tables)
+        Self { settings: settings(config), tables }
     }
 
     fn json(&self, found: &Settings, with_origins: bool) -> Value {
@@ -123,7 +127,11 @@ impl Shown {
             shown[kind] = json!({});
         }
         let mut origins = Map::new();
-        for (kind, name, lines) in &self.0 {
+        for Line { key, value, origin } in &self.settings {
+            shown[key.as_str()] = value.clone();
+            origins.insert(key.clone(), Value::from(origin.as_str()));
+        }
+        for (kind, name, lines) in &self.tables {
             let table: Map<String, Value> =
                 lines.iter().map(|line| (line.key.clone(), line.value.clone())).collect();
             shown[*kind][name.as_str()] = Value::Object(table);
@@ -148,19 +156,35 @@ impl Shown {
             let path = output::line(&path.display().to_string());
             text.push_str(&format!("# {}: {path}\n", origin.name()));
         }
-        for (kind, name, lines) in &self.0 {
+        let in_words = |Line { key: name, value, origin }: &Line| {
+            let from = match with_origins {
+                true => format!("  {DIM}# {origin}{DIM:#}"),
+                false => String::new(),
+            };
+            format!("{} = {}{from}\n", key(name), output::line(&toml(value)))
+        };
+        if !self.settings.is_empty() {
+            text.push('\n');
+        }
+        text.extend(self.settings.iter().map(in_words));
+        for (kind, name, lines) in &self.tables {
             text.push_str(&format!("\n[{kind}.{}]\n", key(name)));
-            for Line { key: name, value, origin } in lines {
-                let from = match with_origins {
-                    true => format!("  {DIM}# {origin}{DIM:#}"),
-                    false => String::new(),
-                };
-                let value = output::line(&toml(value));
-                text.push_str(&format!("{} = {value}{from}\n", key(name)));
-            }
+            text.extend(lines.iter().map(in_words));
         }
         text
     }
+}
+
+/// The values outside any table. A project without a name of its own has none.
+fn settings(config: &Config) -> Vec<Line> {
+    let origin = |key: &str| {
+        let found = config.origins.get(key);
+        found.map_or("default", |origin| origin.name()).to_owned()
+    };
+    let line = |key: &str, value: Value| Line { key: key.to_owned(), value, origin: origin(key) };
+    let project = config.project.as_deref().map(|name| line("project", json!(name)));
+    let lists = line("session_lists", json!(config.agents.keeps_session_lists()));
+    project.into_iter().chain([lists]).collect()
 }
 
 fn origin(config: &Config, kind: &str, name: &str) -> String {

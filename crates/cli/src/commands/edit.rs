@@ -28,9 +28,10 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Edit an issue's checklist in your editor, or replace it from a file.\n\n\
              The editor is $VISUAL, else $EDITOR, else vi. An unchanged line keeps its item; a \
-             changed mark ([ ] pending, [/] in progress, [x] completed, [-] dropped, [!] held) \
-             changes its status; a new line adds an item; a deleted line hides its item. If \
-             somebody changes the checklist meanwhile, nothing is saved and your text is kept.",
+             changed mark ([ ] pending, [/] in progress, [x] completed, [-] dropped) changes its \
+             status; the comment <!-- blocked: why --> after the text holds it; a new line adds an \
+             item; a deleted line hides its item. If somebody changes the checklist meanwhile, \
+             nothing is saved and your text is kept.",
         )
         .arg(Arg::new("number").value_name("ISSUE").help(flags::ISSUE).required(true))
         .arg(
@@ -43,6 +44,7 @@ pub(crate) fn command() -> Command {
         .arg(
             Arg::new("expected-revision")
                 .long("expected-revision")
+                .alias("expect-revision")
                 .value_name("N")
                 .help("Save only if the issue still has this revision")
                 .requires("file")
@@ -112,7 +114,11 @@ impl Edit<'_> {
             let text = draft.text()?;
             let is_changed = text != before.as_bytes();
             if !status.success() {
-                let message = format!("the editor ended with {status}; nothing was changed");
+                let how = match status.code() {
+                    Some(code) => format!("failed with exit code {code}"),
+                    None => "was killed by a signal".to_owned(),
+                };
+                let message = format!("the editor {how}; nothing was changed");
                 let hint = is_changed.then(|| format!("your text is kept in {}", draft.keep()));
                 return Err(Failure::Declined { code: "editor_failed", message, hint });
             }

@@ -16,12 +16,21 @@ pub(super) const SHARED: [&str; 4] = ["agent", "session", "mission", "pillar"];
 
 /// How long a lease lasts, in seconds. `--lease` is the number of a lease, so this flag has another
 /// name.
-pub(super) const LEASE: &str = "leaseS";
+pub(crate) const LEASE: &str = "leaseS";
 
 /// The help of a field that is typed differently from its JSON.
 pub(super) fn help(operation: &Operation, field: &str) -> Option<String> {
-    if field != LEASE {
-        return None;
+    match (operation.name, field) {
+        ("event_list", "names") => {
+            return Some("With --json: also the names of items, issues, sessions and runs".into());
+        }
+        ("status", "only") => {
+            let parts = "lists, waiting, reviews, running, issues, plans, missions, failed, held, \
+                         ungoverned";
+            return Some(format!("Show only this part; repeat it for more: {parts}"));
+        }
+        _ if field != LEASE => return None,
+        _ => {}
     }
     let seconds = match operation.name.starts_with("delegation") {
         true => delegation::LEASE_S,
@@ -72,6 +81,9 @@ pub(super) fn on_the_line(field: &str) -> Option<&'static str> {
 /// What people type for a field of an operation: its place or its flag.
 pub(super) fn typed_as(operation: &Operation, path: &str) -> String {
     let field = path.split(['.', '[']).next().unwrap_or(path);
+    if takes_next(operation) && field == "number" {
+        return "--issue, --plan or --session".to_owned();
+    }
     match operation.surfaces.positional.contains(&field) {
         true => place(field),
         false => format!("--{}", flag_of(operation, field)),

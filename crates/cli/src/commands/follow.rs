@@ -45,7 +45,8 @@ pub(crate) fn page(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     }
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
-    let answer = ops.answer(operation, &envelope, input)?;
+    let answer = ops.answer(operation, &envelope, input);
+    let answer = answer.map_err(|error| operation::in_flags(error.into(), operation))?;
     match answer.output::<event_list::Output>().filter(|_| is_text) {
         Some(log) => {
             let form = Form { all: matches.get_flag("all"), absolute: false };
@@ -116,14 +117,17 @@ pub(crate) fn wait(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
 }
 
 pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
-    let mut input = operation::input(find("event_list")?, &mut globals.clone(), matches);
+    let operation = find(EventList::NAME)?;
+    let mut input = operation::input(operation, &mut globals.clone(), matches);
     if !globals.json {
         input["names"] = true.into();
     }
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let stop = Stop::on_signals();
-    let (mut follow, events) = Follow::from_list(&ops, &envelope, input)?;
+    let begun = Follow::from_list(&ops, &envelope, input);
+    let (mut follow, events) =
+        begun.map_err(|error| operation::in_flags(error.into(), operation))?;
     let form = Form { all: matches.get_flag("all"), absolute: true };
     show(globals, form, &events, &follow)?;
     let mut is_lost = false;

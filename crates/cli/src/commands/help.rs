@@ -106,9 +106,9 @@ pub(crate) fn overview() -> String {
     let tree = args::tree(None, None);
     let width = output::width();
     let mut shown = format!(
-        "{}\n\n{BOLD}Usage:{BOLD:#} punch [COMMAND]\n\n\
-         Without a command it shows what matters now in this project.\n",
-        tree.get_about().map(ToString::to_string).unwrap_or_default()
+        "{}\n{BOLD}Usage:{BOLD:#} punch [COMMAND]\n\n{}",
+        hanging("", "", &tree.get_about().map(ToString::to_string).unwrap_or_default(), width),
+        hanging("", "", "Without a command it shows what matters now in this project.", width),
     );
     let mut named: Vec<&str> = Vec::new();
     let line = |command: &Command| {

@@ -88,10 +88,10 @@ fn open(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
 }
 
 fn store(globals: &Globals, file: &Path) -> Result<(), Failure> {
+    let ops = caller::database(globals)?;
     let size = file.metadata().map_or(0, |metadata| metadata.len());
     let bar = Progress::of(globals, "Importing", size.max(1));
     let mut from = bar.reading(open(file)?);
-    let ops = caller::database(globals)?;
     let (facts, token) = caller::credentials(globals, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let imported = ops.import(&asking, &mut *from);

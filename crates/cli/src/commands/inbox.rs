@@ -3,6 +3,7 @@
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use punchlist_core::GateId;
+use punchlist_core::deadline::Deadline;
 use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose};
 use punchlist_core::naming::{self, Candidate};
 use punchlist_core::text::{Body, Content};
@@ -16,7 +17,7 @@ use punchlist_ops::views::GateView;
 use punchlist_ops::{Envelope, Error, Ops};
 use serde_json::{Map, Value, json};
 
-use super::{call, inbox_answer, prompt, sign_off};
+use super::{call, inbox_answer, operation, prompt, sign_off};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::render::short;
@@ -118,6 +119,7 @@ fn answer_command() -> Command {
         .arg(
             Arg::new("expect-revision")
                 .long("expect-revision")
+                .alias("expected-revision")
                 .value_name("N")
                 .help("With --resume: the issue's revision you looked at [default: when it was asked]")
                 .value_parser(value_parser!(i64)),
@@ -126,7 +128,7 @@ fn answer_command() -> Command {
             "Examples:\n  \
              punch inbox answer 4F7Q --resume --response 'Ship it.'\n  \
              punch inbox answer 4F7Q --refuse --response 'No test' --reopen 'A test covers it'\n  \
-             punch inbox answer 4F7Q --extend 2026-12-01\n  \
+             punch inbox answer 4F7Q --extend 2030-01-31\n  \
              punch inbox answer 4F7Q --allow always",
         )
 }
@@ -150,8 +152,22 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     input.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.as_str().into())));
     let envelope = caller::envelope(&ops, &globals, false)?;
     let operation = find(GateList::NAME)?;
-    let answer = ops.answer(operation, &envelope, Value::Object(input))?;
+    let answer = ops.answer(operation, &envelope, Value::Object(input));
+    let answer = answer
+        .map_err(for_the_operator)
+        .map_err(|failure| operation::in_flags(failure, operation))?;
     call::show(&globals, operation, &answer, envelope.now)
+}
+
+/// A refusal in the words of this command.
+fn for_the_operator(error: Error) -> Failure {
+    // By its code, because the refusal of a server has no other type.
+    if error.code() != "not_permitted" {
+        return error.into();
+    }
+    let message = "only the operator may see the inbox".to_owned();
+    let hint = "run it at a terminal, or set PUNCHLIST_TOKEN to an operator's token".to_owned();
+    Failure::Reworded { error, message, hint }
 }
 
 /// Asks the person at this terminal about one gate.
@@ -187,6 +203,11 @@ impl Inbox<'_> {
             return self.short(kind, "a tool", "--allow", named.as_deref(), response);
         }
         let advice = match (matches.get_one::<String>("extend"), matches.get_flag("cancel")) {
+            (Some(date), _) if Deadline::parse(date.trim()).is_none() => {
+                let message = format!("--extend cannot be `{}`", date.trim());
+                let hint = Some("give a date such as 2030-01-31".to_owned());
+                return Err(Failure::Usage { message, hint });
+            }
             (Some(date), _) => Some(format!("extend to {}", date.trim())),
             (None, true) => Some("cancel".to_owned()),
             (None, false) => None,

@@ -16,7 +16,7 @@ use super::inbox::{Inbox, Meant, NOTHING, answer_to, content};
 use super::prompt;
 use crate::failure::Failure;
 use crate::output;
-use crate::render::gates::{asked_for, one, options, words};
+use crate::render::gates::{asked_for, card, options, words};
 
 /// An answer, or `None` if the person leaves it open.
 type Given = Result<Option<Answer>, Failure>;
@@ -40,7 +40,7 @@ pub(super) fn ask(inbox: &Inbox<'_>, named: Option<&str>) -> Result<(), Failure>
     if gate.purpose == Some(Purpose::SignOff) {
         output::print(&inbox.background(&gate))?;
     }
-    output::print(&format!("{}\n", one(&gate, inbox.envelope.now)))?;
+    output::print(&format!("{}\n", card(&gate, inbox.envelope.now)))?;
     let answer = match gate.kind {
         GateKind::Form => fill_in(&gate)?,
         GateKind::Ask => reply(&gate)?,
@@ -101,7 +101,7 @@ fn which(inbox: &Inbox<'_>, named: Option<&str>) -> Result<Option<Named>, Failur
         1 => Ok(gates.pop().map(|gate| Named::Gate(Box::new(gate)))),
         many => {
             for (n, gate) in gates.iter().enumerate() {
-                output::print(&format!("{}. {}", n + 1, one(gate, inbox.envelope.now)))?;
+                output::print(&format!("{}. {}", n + 1, card(gate, inbox.envelope.now)))?;
             }
             let chosen = prompt::ask(&format!("Which one? [1-{many}] "))?;
             let chosen = chosen.and_then(|said| said.parse::<usize>().ok());

@@ -34,9 +34,9 @@ pub(crate) fn command() -> Command {
             "Set up the agent hosts of this machine for this project: hooks, the MCP server, and a \
              block in AGENTS.md.\n\n\
              Shows each change as a diff and asks before it writes; without a terminal it does not \
-             ask. Running it again changes nothing. --remove removes what init added.\n\n\
-             Example: punch init --host claude --dry-run",
+             ask. Running it again changes nothing. --remove removes what init added.",
         )
+        .after_help("Example: punch init --host claude --dry-run")
         .arg(
             Arg::new("host")
                 .long("host")
@@ -91,8 +91,12 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     if globals.json {
         return finish_json(&plan, &ledger, is_dry, removes);
     }
+    let asks = output::is_interactive() && !matches.get_flag("yes") && !is_dry;
+    // Nobody is asked to agree to what was not shown.
+    let is_quiet = globals.quiet && (!asks || plan.changes.is_empty());
+    let say = |text: &str| if is_quiet { Ok(()) } else { output::print(text) };
     for change in &plan.changes {
-        output::print(&shown(change, &setup.folder))?;
+        say(&shown(change, &setup.folder))?;
     }
     for (_, fault) in &plan.faults {
         let path = shown_path(&fault.path, &setup.folder);
@@ -102,17 +106,16 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     if plan.changes.is_empty() {
         let said = if removes { "There is nothing to remove." } else { "Everything is in place." };
         if hosts.iter().any(|host| !faulty.contains(host)) {
-            output::print(&format!("{said}\n"))?;
+            say(&format!("{said}\n"))?;
         }
     } else if !is_dry {
         let count = counted(plan.changes.len(), "file", "files");
-        let asks = output::is_interactive() && !matches.get_flag("yes");
         if asks && prompt::yes(&format!("Write {count}? [y/N] "))? != Some(true) {
             return Err(declined());
         }
         write(&plan.changes, &ledger, removes)?;
         let what = if removes { "Removed from" } else { "Wrote" };
-        output::print(&format!("{GREEN}{what}{GREEN:#} {count}.\n"))?;
+        say(&format!("{GREEN}{what}{GREEN:#} {count}.\n"))?;
     }
     for host in &faulty {
         let (label, name) = (host.label(), host.name());
@@ -126,7 +129,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         for host in hosts.iter().filter(|host| !faulty.contains(host)) {
             let steps = install::next_steps(*host, &setup);
             let lines: String = steps.iter().map(|step| format!("  {step}\n")).collect();
-            output::print(&format!("{BOLD}{}{BOLD:#}: what to do next\n{lines}", host.label()))?;
+            say(&format!("{BOLD}{}{BOLD:#}: what to do next\n{lines}", host.label()))?;
         }
     }
     if faulty.is_empty() { Ok(()) } else { Err(Failure::Shown(1)) }

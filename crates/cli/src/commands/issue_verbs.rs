@@ -1,15 +1,17 @@
 //! `punch issue list|close|reopen|set`: what people do to issues every day, in their own words.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_ops::Operation;
 use punchlist_ops::catalogue::find;
 use serde_json::{Map, Value, json};
 
-use super::{call, flags, named, operation};
+use super::{call, edit, flags, named, operation};
 use crate::args::Globals;
 use crate::failure::Failure;
 
-/// The group `issue` with these beside what the catalogue has.
-pub(crate) fn with_verbs(group: Command) -> Command {
+/// The group `issue` with these beside what the catalogue has. If a command of the catalogue is
+/// meant, only that one is built.
+pub(crate) fn with_verbs(group: Command, second: Option<&str>) -> Command {
     let group = match group.find_subcommand("list") {
         Some(_) => group.mut_subcommand("list", |list| {
             list.mut_arg(operation::id("open"), |open| open.hide(true)).arg(
@@ -21,7 +23,10 @@ pub(crate) fn with_verbs(group: Command) -> Command {
         }),
         None => group,
     };
-    group.subcommands([close(), reopen(), set()])
+    match second.and_then(|second| operation::named("issue", second)) {
+        Some(_) => group,
+        None => group.subcommands([close(), reopen(), set(), edit::command()]),
+    }
 }
 
 fn number() -> Arg {
@@ -73,6 +78,7 @@ fn set() -> Command {
         .arg(switch("no-assign", "Remove the assignee").conflicts_with("assign"))
         .arg(
             text("expected-revision", "N", "Change nothing if the issue has another revision")
+                .alias("expect-revision")
                 .value_parser(value_parser!(i64)),
         )
         .after_help("Example: punch issue set 3 --label login --priority high --assign ann")
@@ -108,7 +114,12 @@ fn list(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     if !matches.get_flag("all") && input.get("status").is_none() {
         input["open"] = true.into();
     }
-    call::call(globals, operation, input)
+    called(globals, operation, input)
+}
+
+/// Errors name the flags of these commands.
+fn called(globals: &Globals, operation: &Operation, input: Value) -> Result<(), Failure> {
+    call::call(globals, operation, input).map_err(|failure| operation::in_flags(failure, operation))
 }
 
 fn of(globals: &Globals, matches: &ArgMatches) -> Result<i64, Failure> {
@@ -129,7 +140,7 @@ fn moved(
     if confirm {
         input["confirm"] = true.into();
     }
-    call::call(globals, find("issue_transition")?, input)
+    called(globals, find("issue_transition")?, input)
 }
 
 fn change(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
@@ -159,5 +170,5 @@ fn change(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
         let hint = "give --title, --body, --label, --priority or --assign".to_owned();
         return Err(Failure::Usage { message, hint: Some(hint) });
     }
-    call::call(globals, find("issue_update")?, Value::Object(input))
+    called(globals, find("issue_update")?, Value::Object(input))
 }

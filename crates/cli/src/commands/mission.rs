@@ -16,6 +16,9 @@ use crate::failure::Failure;
 /// The fields that name the mission.
 const WHICH: [&str; 2] = ["mission", "missionSlug"];
 
+/// The field that names a pillar.
+const PILLAR: &str = "pillarSlug";
+
 /// The group with its further commands. A mission as a positional argument is optional.
 pub(super) fn with_commands(group: Command) -> Command {
     lenient("mission", group)
@@ -86,11 +89,28 @@ pub(super) fn run_in(
     let Some(operation) = operation::named(group, word).filter(|o| takes_mission(o)) else {
         return operation::run(globals, group, matches);
     };
+    with_mission(operation, globals, inner)
+        .map_err(|failure| operation::in_flags(failure, operation))
+}
+
+/// Runs an operation, with the only mission if none was named.
+fn with_mission(
+    operation: &Operation,
+    globals: &Globals,
+    inner: &ArgMatches,
+) -> Result<(), Failure> {
     let mut globals = globals.clone();
     let Value::Object(mut input) = operation::input(operation, &mut globals, inner) else {
-        return operation::run(&globals, group, matches);
+        return Err(Failure::usage("the input is not an object".to_owned()));
     };
     let schema = (operation.input_schema)();
+    // `--pillar` names the pillar here, as in `mission pause`.
+    if schema["properties"].get(PILLAR).is_some()
+        && !input.contains_key(PILLAR)
+        && let Some(pillar) = globals.take_for_field("pillar", inner)
+    {
+        input.insert(PILLAR.to_owned(), pillar.into());
+    }
     let needed = |place: &&&str| {
         schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == **place))
     };
@@ -133,7 +153,7 @@ fn make_room(places: &[&str], input: &mut Map<String, Value>) {
 /// The slug of the only mission that is not archived.
 fn only(ops: &Ops, envelope: &Envelope) -> Result<String, Failure> {
     let envelope = Envelope { idempotency_key: None, ..envelope.clone() };
-    let missions = ops.run::<MissionList>(&envelope, mission_list::Input {})?.missions;
+    let missions = ops.run::<MissionList>(&envelope, mission_list::Input::MOST)?.missions;
     let going = missions.iter().filter(|mission| mission.status != Standing::Archived);
     let slugs: Vec<&str> = going.map(|mission| mission.slug.as_str()).collect();
     match slugs.as_slice() {

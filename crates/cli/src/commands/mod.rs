@@ -40,11 +40,15 @@ mod prompt;
 mod rewrite;
 mod run;
 mod serve;
+mod session;
 mod sign_off;
 mod store;
 mod token_new;
 mod worker;
 
+pub(crate) use flags::LEASE;
+
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use punchlist_ops::catalogue::find;
 use serde_json::json;
@@ -84,8 +88,9 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "init" => Some(init::command()),
         "inbox" => Some(inbox::command()),
         "help" => Some(help::command()),
-        "issue" => operation::command(name, second)
-            .map(|issue| issue_verbs::with_verbs(issue).subcommand(edit::command())),
+        "issue" => {
+            operation::command(name, second).map(|issue| issue_verbs::with_verbs(issue, second))
+        }
         "todo" => operation::command(name, second).map(|todo| checklist::with_actions(&todo)),
         "plan" => operation::command(name, second)
             .map(|plan| plan_watch::with_flag(plan::lenient(plan)))
@@ -118,6 +123,7 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
         "man" => Some(man::command()),
         "chat" => operation::command(name, second).map(chat::with_flag),
         "token" => operation::command(name, second).map(token_new::with_flag),
+        "session" => operation::command(name, second).map(session::with_place),
         _ => operation::command(name, second),
     }
 }
@@ -126,6 +132,13 @@ pub(crate) fn built(name: &str, second: Option<&str>) -> Option<Command> {
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     if globals.no_color {
         output::without_color();
+    }
+    let typed = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    if globals.session.as_deref().is_some_and(|session| session.trim().is_empty())
+        && typed.value_source("session") == Some(ValueSource::CommandLine)
+    {
+        let hint = Some("give the id of a session, or leave it out".to_owned());
+        return Err(Failure::Usage { message: "--session is empty".to_owned(), hint });
     }
     if let Some(title) = &globals.issue_title {
         let issue = Some(named::issue(globals, title)?);
@@ -195,6 +208,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         Some(("token", matches)) if let Some(("new", matches)) = matches.subcommand() => {
             token_new::run(globals, matches)
         }
+        Some(("session", matches)) => session::run(globals, matches),
         Some((name, matches)) => operation::run(globals, name, matches),
         // Alone it shows what matters now.
         None => call::call(globals, find("status")?, json!({})),

@@ -29,7 +29,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("mission", "Lead a mission: limits, pillars, metrics, cycles and its todos"),
     ("permission", "Show and revoke what agents may call without asking"),
     ("plan", "Import, show and archive plans; assign, split and complete their tasks"),
-    ("project", "List the projects of the store"),
+    ("project", "List the projects of the store, or merge two"),
     ("runs", "Show the runs of agents, and stop them"),
     ("session", "Start and end sessions, bind them to issues, and show their lists"),
     ("store", "Set how callers are identified, and copy the store"),
@@ -38,7 +38,7 @@ const GROUPS: &[(&str, &str)] = &[
 ];
 
 /// Operations that take the issue from the caller's context, not from their input.
-const ABOUT_AN_ISSUE: [&str; 1] = ["session_context"];
+const ABOUT_AN_ISSUE: [&str; 5] = ["todo", "checkpoint", "ask", "form", "session_context"];
 
 /// Operations that take the text of a criterion.
 const OF_CRITERIA: [&str; 2] = ["criterion_drop", "criterion_ratify"];
@@ -130,6 +130,9 @@ const HIDDEN: [&str; 5] = ["todo_hold", "todo_unhold", "todo_take", "todo_claim"
 fn own_example(operation: &Operation) -> Option<String> {
     let line = match operation.name {
         "plan_list" => "punch plan list --include-archived",
+        "mission_pause" => "punch mission pause developer-experience --pillar build-performance",
+        "mission_resume" => "punch mission resume developer-experience --pillar build-performance",
+        "project_merge" => "punch project merge clients.api api --yes",
         "drive_resume" => "punch session resume --session 4F7Q",
         "delegation_report" => "punch delegation report 4F7Q 1 --result 'Found it: see notes.md'",
         "plan_import" => "punch plan import docs/plans/auth.md",
@@ -262,7 +265,7 @@ pub(super) fn prepared(
     let mut globals = globals.clone();
     let mut input = input(operation, &mut globals, matches);
     named::issues_of(&globals, operation, &mut input)?;
-    name_issue(operation, &globals, &mut input)?;
+    name_issue(operation, &operation.surfaces.command.join(" "), &globals, &mut input)?;
     if OF_CRITERIA.contains(&operation.name) {
         named::criterion_of(&globals, &mut input)?;
     }
@@ -276,19 +279,23 @@ pub(super) fn in_flags(failure: Failure, operation: &Operation) -> Failure {
 
 /// `--issue` is used or refused, never ignored: it fills the field `number`, or the operation reads
 /// it from the context.
-fn name_issue(operation: &Operation, globals: &Globals, input: &mut Value) -> Result<(), Failure> {
+pub(super) fn name_issue(
+    operation: &Operation,
+    command: &str,
+    globals: &Globals,
+    input: &mut Value,
+) -> Result<(), Failure> {
     let Some(issue) = globals.issue else { return Ok(()) };
     // An item is found in the issue by its text.
     let has_item = (operation.input_schema)()["properties"].get("todoId").is_some();
     if ABOUT_AN_ISSUE.contains(&operation.name) || has_item {
         return Ok(());
     }
-    let command = operation.surfaces.command.join(" ");
     if (operation.input_schema)()["properties"].get("number").is_none() {
         let message = format!("`punch {command}` does not use --issue");
         return Err(Failure::Usage { message, hint: Some("leave --issue out".to_owned()) });
     }
-    match input.get("number") {
+    match input.get("number").filter(|given| !given.is_null()) {
         None => input["number"] = issue.into(),
         Some(given) if *given == issue => {}
         Some(given) => {

@@ -55,7 +55,7 @@ pub(super) fn fill_in(ops: &Ops, envelope: &Envelope, input: &mut Value) -> Resu
         return Ok(());
     }
     let look = Envelope { idempotency_key: None, ..envelope.clone() };
-    let wanted = plan_list::Input { include_archived: None };
+    let wanted = plan_list::Input::MOST;
     let plans = ops.run::<PlanList>(&look, wanted)?.plans;
     match plans.as_slice() {
         [only] => {

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use punchlist_core::Actor;
 use punchlist_core::authority::Action;
+use punchlist_core::{Actor, Run};
 use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::Shelf;
 use punchlist_engine::worker::JOBS;
 use punchlist_engine::{Done, Pump, Worker};
-use punchlist_ops::config::{Config, Roster};
+use punchlist_ops::config::Config;
 use punchlist_ops::operations::sign_in_link::{self, SignInLink, link};
 use punchlist_ops::sign_in::may_sign_in;
 use punchlist_ops::{Envelope, Error, Ops};
@@ -24,6 +24,7 @@ use super::open::browse;
 use super::programs;
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::run_folders::RunFolders;
 use crate::stop::Stop;
 use crate::{caller, output, settings};
 
@@ -99,7 +100,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let envelope = caller::envelope(&ops, globals, false)?;
     ops.may_serve(&envelope.actor, envelope.proof, Action::Serve, "serve")?;
     ops.store()?;
-    let config = settings::read()?.config;
+    let config = settings::read()?.for_all_projects(&envelope.project);
     let mut limits = Limits::default();
     if let Some(rate) = matches.get_one::<u32>("rate") {
         limits.requests_per_s = *rate;
@@ -115,7 +116,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             tls,
             public_url,
             project: project.map(str::to_owned),
-            agents: Arc::clone(&envelope.agents),
+            agents: Arc::clone(&config.agents),
             clock: caller::ticking,
             limits,
             fixtures: matches.get_flag("conformance-fixtures"),
@@ -133,8 +134,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     }
     let worker = ServerWorker {
         ops: &ops,
-        agents: &envelope.agents,
         actor: &envelope.actor,
+        project: &envelope.project,
         config: &config,
     };
     let served = serve(server, &stop, jobs, &worker);
@@ -160,12 +161,13 @@ fn sign_in(
 /// The worker inside the server.
 struct ServerWorker<'a> {
     ops: &'a Ops,
-    agents: &'a Arc<Roster>,
     actor: &'a Actor,
+    /// The project of the folder that the server was started in.
+    project: &'a str,
     config: &'a Config,
 }
 
-/// Serves until asked to stop; the worker ends with the server.
+/// Serves until asked to stop; the worker ends with the server, and the server with the worker.
 fn serve(
     server: Server,
     stop: &Stop,
@@ -183,7 +185,16 @@ fn serve(
                 }
             }
         });
-        let working = (jobs > 0).then(|| scope.spawn(|| worker.run(jobs, &is_stopped)));
+        let work = || {
+            // Without its worker the server would look healthy, but do nothing that is queued.
+            let _stops = StopsServer(&handle);
+            let worked = worker.run(jobs, &is_stopped);
+            if worked.is_err() {
+                output::warn("the worker has failed, so the server stops");
+            }
+            worked
+        };
+        let working = (jobs > 0).then(|| scope.spawn(work));
         let served = server.run();
         is_over.store(true, Ordering::SeqCst);
         let worked = working.map_or(Ok(()), |working| {
@@ -194,15 +205,26 @@ fn serve(
     })
 }
 
+/// Stops the server when the worker ends, however it ends.
+struct StopsServer<'a>(&'a Handle);
+
+impl Drop for StopsServer<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
 impl ServerWorker<'_> {
     fn run(&self, jobs: usize, is_stopped: &(dyn Fn() -> bool + Sync)) -> Result<(), Error> {
         let (models, telemetry) = (Shelf::default(), caller::telemetry());
-        let tools = ConfiguredTools::new(self.ops, self.config, caller::folder(), &caller::ticking);
+        let places = RunFolders::new(self.ops, self.project);
+        let folders = |project: &str, run: &Run| places.folder(project, run);
+        let tools = ConfiguredTools::new(self.ops, self.config, &folders, &caller::ticking);
         let observer = telemetry.beside(|_| {});
         let worker = Worker {
             executor: Some(self.actor),
             ops: self.ops,
-            agents: Arc::clone(self.agents),
+            agents: Arc::clone(&self.config.agents),
             models: &models,
             outside: &tools,
             pump: Pump::default(),

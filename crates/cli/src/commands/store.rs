@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use clap::{Arg, ArgMatches, Command};
 use punchlist_core::text::counted;
 use punchlist_ops::portable::Asking;
+use punchlist_store::Target;
 
 use crate::args::Globals;
 use crate::failure::Failure;
@@ -37,6 +38,10 @@ pub(crate) fn copy(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     let from = Globals { db: named("from"), ..globals.clone() };
     let to = Globals { db: named("to"), ..globals.clone() };
     let (ops, to) = (caller::ops(&from)?, caller::ops(&to)?);
+    if let Target::File(file) = ops.target() {
+        std::fs::metadata(file)
+            .map_err(|error| Failure::Io(format!("FROM: {}: {error}", file.display())))?;
+    }
     let (facts, token) = caller::credentials(&from, false);
     let asking = Asking { facts, token: token.as_deref(), now: caller::now()? };
     let stop = Stop::on_signals();

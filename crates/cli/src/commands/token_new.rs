@@ -49,7 +49,7 @@ pub(super) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
 }
 
 /// Refuses flags about the caller that could be mistaken for flags that narrow the token.
-fn refuse_misleading(matches: &ArgMatches) -> Result<(), Failure> {
+pub(super) fn refuse_misleading(matches: &ArgMatches) -> Result<(), Failure> {
     for (given, right) in
         [("project", "only-project"), ("issue", "only-issue"), ("session", "only-session")]
     {

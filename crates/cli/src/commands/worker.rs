@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use punchlist_core::Run;
 use punchlist_core::authority::Action;
 use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::Shelf;
@@ -15,6 +16,7 @@ use super::{live, programs};
 use crate::args::Globals;
 use crate::failure::Failure;
 use crate::output::{DIM, GREEN, RED, YELLOW};
+use crate::run_folders::RunFolders;
 use crate::stop::Stop;
 use crate::vigil::Vigil;
 use crate::{caller, output, settings};
@@ -59,7 +61,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let models = Shelf::default();
     let telemetry = caller::telemetry();
     let config = settings::read()?.for_all_projects(&envelope.project);
-    let tools = ConfiguredTools::new(&ops, &config, caller::folder(), &caller::ticking);
+    let places = RunFolders::new(&ops, &envelope.project);
+    let folders = |project: &str, run: &Run| places.folder(project, run);
+    let tools = ConfiguredTools::new(&ops, &config, &folders, &caller::ticking);
     let listened = |told: std::io::Result<()>| {
         if told.is_err() {
             nobody_listens.store(true, Ordering::Relaxed);

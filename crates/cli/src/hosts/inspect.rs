@@ -104,6 +104,10 @@ impl Inspection<'_> {
                         format!("no hook has fired{since}; start {} in this folder", host.label())
                     }
                     (None, Some(warning)) => warning,
+                    (None, None) if !installed => {
+                        let host = host.label();
+                        format!("no hook has fired here yet; install {host} and start it here")
+                    }
                     (None, None) => {
                         format!("no hook has fired here yet; start {} in this folder", host.label())
                     }

@@ -82,6 +82,16 @@ impl Machine {
         let is_there = |program: &&str| self.paths.iter().any(|path| path.join(program).is_file());
         programs.iter().any(is_there)
             || self.folder_of(host).is_some_and(|folder| folder.is_dir())
-            || (host == Host::Copilot && project.join(".vscode").is_dir())
+            || (host == Host::Copilot && has_vscode(project))
     }
+}
+
+/// The file that `punch init` writes for VS Code.
+const OUR_VSCODE_FILE: &str = "mcp.json";
+
+/// Is there a folder of VS Code in the project? One that only holds our own file is ours.
+fn has_vscode(project: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(project.join(".vscode")) else { return false };
+    let names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+    names.is_empty() || names.iter().any(|name| name != OUR_VSCODE_FILE)
 }

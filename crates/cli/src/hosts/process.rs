@@ -53,11 +53,8 @@ fn is_shell(program: &str) -> bool {
 
 #[cfg(target_os = "linux")]
 fn above() -> Vec<Ancestor> {
-    use punchlist_store::outside;
     use std::path::Path;
 
-    const PROC_MAX: usize = 64 << 10;
-    let read = |path: &str| outside::text(Path::new(path), PROC_MAX).ok();
     let Some(boot) = read("/proc/sys/kernel/random/boot_id") else { return Vec::new() };
     let namespace = Path::new("/proc/self/ns/pid").read_link().unwrap_or_default();
     let machine = format!("{}/{}", boot.trim(), namespace.display());
@@ -85,6 +82,18 @@ fn above() -> Vec<Ancestor> {
         id = parent;
     }
     found
+}
+
+/// Reads a file of the kernel, which gives all of it at once. Every command of an agent reads
+/// several, so the file is not examined first as files of people are.
+#[cfg(target_os = "linux")]
+fn read(path: &str) -> Option<String> {
+    use std::io::Read;
+
+    const PROC_MAX: usize = 4 << 10;
+    let mut buffer = [0; PROC_MAX];
+    let length = std::fs::File::open(path).and_then(|mut file| file.read(&mut buffer)).ok()?;
+    std::str::from_utf8(&buffer[..length]).ok().map(str::to_owned)
 }
 
 #[cfg(all(unix, not(target_os = "linux")))]

@@ -8,7 +8,7 @@ use punchlist_ops::views::DelegationView;
 
 use super::columns::{aligned, hanging};
 use super::{ago, did, short, short_among, todos};
-use crate::output::{BOLD, CYAN, clean, line, width};
+use crate::output::{BOLD, CYAN, YELLOW, clean, line, width};
 
 pub(super) fn listed(output: &delegation_list::Output, now: Time) -> String {
     if output.delegations.is_empty() {
@@ -130,6 +130,10 @@ pub(super) fn handed(output: &delegate::Output) -> String {
     let mut shown = format!("Delegation {} is {CYAN}{state}{CYAN:#}.\n", short(&id));
     for said in [&output.result, &output.error].into_iter().flatten() {
         shown.push_str(&hanging("  ", "  ", &clean(said), width()));
+    }
+    if let Some(warning) = &output.warning {
+        let warning = hanging("", "", &line(warning), width());
+        shown.push_str(&format!("{YELLOW}{}{YELLOW:#}\n", warning.trim_end()));
     }
     shown
 }

@@ -21,7 +21,7 @@ pub(crate) fn render(store: &Report) -> String {
     }
     let failed = store.checks.iter().filter(|check| !check.ok).count();
     shown.push_str(&match failed {
-        0 => format!("{GREEN}Nothing is wrong.{GREEN:#}\n"),
+        0 => format!("{GREEN}Nothing is wrong with the store.{GREEN:#}\n"),
         1 => format!("{RED}1 check failed; nothing was changed.{RED:#}\n"),
         n => format!("{RED}{n} checks failed; nothing was changed.{RED:#}\n"),
     });
@@ -51,9 +51,10 @@ fn host(host: &Standing) -> String {
         said(host.doubled, "delivered twice", "delivered once").to_owned(),
         version.unwrap_or_else(|| "version unknown".to_owned()),
     ];
-    // Without hooks there is nothing to trust, and without a hook nothing was delivered.
-    let is_said =
-        [true, true, host.configured, true, host.last_fired_at.is_some() || host.doubled, true];
+    // Without hooks or their host nothing is trusted, and without a hook nothing was delivered.
+    let has_fired = host.last_fired_at.is_some();
+    let is_trustable = host.configured && (host.installed || has_fired || !host.trusted);
+    let is_said = [true, true, is_trustable, true, has_fired || host.doubled, true];
     let facts = facts.iter().zip(is_said).filter(|(_, is_said)| *is_said);
     let facts: Vec<String> = facts.map(|(fact, _)| line(fact)).collect();
     let color = if host.verdict == Verdict::Governed { GREEN } else { RED };

@@ -145,6 +145,20 @@ impl Names {
             Event::TokenRevoked(e) => e.token_id.to_string(),
             Event::SignInLinkMade(e) => format!("until {}", e.expires_at),
             Event::StoreIdentitySet(e) => e.rule.clone(),
+            Event::ProjectMerged(e) => {
+                let issues = counted(e.issues.len() as u64, "issue", "issues");
+                let numbers: Vec<String> = e
+                    .issues
+                    .iter()
+                    .map(|moved| format!("#{} is #{}", moved.from, moved.to))
+                    .collect();
+                match numbers.is_empty() {
+                    true => format!("{} into {}", e.from, e.into),
+                    false => {
+                        format!("{} into {}, {issues}: {}", e.from, e.into, numbers.join(", "))
+                    }
+                }
+            }
             Event::StoreRestored(e) => match e.lost {
                 Some(0) => format!("from {}", e.file),
                 Some(n) => {

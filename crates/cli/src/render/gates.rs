@@ -46,6 +46,16 @@ fn review(item: &ReviewView, now: Time) -> String {
 
 /// One gate: who asks, since when, about what, and the question.
 pub(crate) fn one(gate: &GateView, now: Time) -> String {
+    let mut shown = card(gate, now);
+    if gate.state == GateState::Open {
+        let id = short(&gate.id);
+        shown.push_str(&format!("  {CYAN}punch inbox answer {id}{CYAN:#}\n"));
+    }
+    shown
+}
+
+/// The same, without the command that answers it.
+pub(crate) fn card(gate: &GateView, now: Time) -> String {
     let kind = kind(gate);
     let issue = gate.number.map(|number| format!(" on issue #{number}"));
     let issue = issue.or_else(|| {
@@ -66,8 +76,7 @@ pub(crate) fn one(gate: &GateView, now: Time) -> String {
     }
     let is_escalation = gate.kind == GateKind::Escalation;
     if is_escalation && gate.state == GateState::Open {
-        let how = format!("answer with {}", answer::SPELLING);
-        shown.push_str(&hanging("  ", "  ", &how, width()));
+        shown.push_str(&hanging("  ", "  ", "answer with --extend DATE or --cancel", width()));
     }
     for (n, option) in options(gate).iter().filter(|_| !is_escalation).enumerate() {
         let lead = format!("  {}. ", n + 1);
@@ -131,7 +140,7 @@ pub(crate) fn asked_for(field: &Field<'_>) -> String {
     format!("{what}{}{end}", parts.join(", "))
 }
 
-/// Its short id, and the answer if there is one.
+/// The answer, if there is one.
 fn answer_of(gate: &GateView, now: Time) -> String {
     let mut shown = String::new();
     if gate.state != GateState::Open {
@@ -146,10 +155,6 @@ fn answer_of(gate: &GateView, now: Time) -> String {
         };
         let text = format!("{state}{by} {at}{said}");
         shown.push_str(&hanging("  ", "  ", text.trim_end(), width()));
-    }
-    if gate.state == GateState::Open {
-        let id = short(&gate.id);
-        shown.push_str(&format!("  {CYAN}punch inbox answer {id}{CYAN:#}\n"));
     }
     shown
 }

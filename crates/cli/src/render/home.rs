@@ -186,7 +186,7 @@ fn plans(plans: &[PlanRow]) -> String {
 fn missions(missions: &[mission_list::Row], now: Time) -> String {
     let rows = missions.iter().map(|mission| {
         let counts = &mission.counts;
-        let next = mission.next_cycle_at.map(|next| format!("plans {}", relative(next, now)));
+        let next = mission.next_cycle_at.map(|next| format!("next cycle {}", relative(next, now)));
         vec![
             format!("  {}", line(&mission.slug)),
             mission.status.name().to_owned(),

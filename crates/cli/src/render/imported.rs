@@ -2,7 +2,7 @@
 
 use punchlist_core::text::counted;
 use punchlist_ops::operations::{
-    issue_checklist_import, mission_import, overview, project_export, project_list,
+    issue_checklist_import, mission_import, overview, project_export, project_list, project_merge,
 };
 
 use super::columns::hanging;
@@ -66,10 +66,32 @@ pub(super) fn projects(output: &project_list::Output) -> String {
         let here = if row.current { "  (this one)" } else { "" };
         format!("{}{here}\n", line(&row.name))
     };
-    match output.projects.is_empty() {
-        true => "There are no projects in this store yet.\n".to_owned(),
-        false => output.projects.iter().map(line).collect(),
+    if output.projects.is_empty() {
+        return "There are no projects in this store yet.\n".to_owned();
     }
+    let shown: String = output.projects.iter().map(line).collect();
+    shown + &super::more(output.next_cursor.as_ref())
+}
+
+/// What was moved from one project into another, and the new numbers of its issues.
+pub(super) fn merged(output: &project_merge::Output) -> String {
+    let (from, into, counts) = (line(&output.from), line(&output.into), &output.counts);
+    let mut shown = format!("{GREEN}Merged{GREEN:#} {from} into {into}.\n");
+    for moved in &output.issues {
+        shown.push_str(&format!("#{} is now #{}\n", moved.from, moved.to));
+    }
+    let others = counts.words();
+    if !others.is_empty() {
+        shown.push_str(&format!("Moved too: {}.\n", others.join(", ")));
+    }
+    if counts.tokens > 0 {
+        let tokens = counted(counts.tokens, "token that reaches", "tokens that reach");
+        shown.push_str(&format!(
+            "{YELLOW}{tokens} only {from} will be refused:{YELLOW:#} make new ones for {into}, and \
+             see `punch token list`.\n"
+        ));
+    }
+    shown
 }
 
 /// What waits for a person, one line for each project.

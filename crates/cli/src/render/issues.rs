@@ -2,8 +2,8 @@
 
 use punchlist_core::Time;
 use punchlist_ops::operations::issue_show::{LinkView, Output, SignOffView, UpdateView};
-use punchlist_ops::operations::{issue, issue_list};
-use punchlist_ops::views::{IssueRef, IssueView};
+use punchlist_ops::operations::{issue, issue_list, ready};
+use punchlist_ops::views::{IssueRef, IssueView, LinkedIssue};
 
 use super::checklist::{Ids, of_issue};
 use super::columns::{aligned, cut, hanging, wrapped};
@@ -31,6 +31,15 @@ pub(super) fn done(verb: &str, issue: &IssueView) -> String {
     let (number, title) = (issue.number, line(&issue.title));
     let lead = format!("{verb} issue #{number}: ");
     hanging(&lead, &format!("{GREEN}{verb}{GREEN:#} issue #{number}: "), &title, width())
+}
+
+/// An issue and what it has to do with another one.
+pub(super) fn linked(verb: &str, output: &LinkedIssue) -> String {
+    let (issue, to) = (&output.issue, output.to);
+    let kind = output.kind.name().replace('_', " ");
+    let rest = format!(" issue #{}, {kind} #{to}: ", issue.number);
+    let colored = format!("{GREEN}{verb}{GREEN:#}{rest}");
+    hanging(&format!("{verb}{rest}"), &colored, &line(&issue.title), width())
 }
 
 pub(super) fn deferred(issue: &IssueView, now: Time) -> String {
@@ -134,12 +143,12 @@ pub(super) fn progress(issue: &IssueView) -> String {
 }
 
 /// What could be started now.
-pub(super) fn ready(issues: &[IssueView], now: Time) -> String {
-    if issues.is_empty() {
+pub(super) fn ready(output: &ready::Output, now: Time) -> String {
+    if output.issues.is_empty() {
         let none = "Nothing is ready: every open issue is blocked, deferred or assigned.";
         return hanging("", "", none, width());
     }
-    lines(issues, now)
+    lines(&output.issues, now) + &super::more(output.next_cursor.as_ref())
 }
 
 /// The answer of the tool `issue`: any of the others.
@@ -189,12 +198,16 @@ fn head(issue: &IssueView, progress: &str, now: Time) -> String {
     let number = format!("#{} ", issue.number);
     let bold = format!("{BOLD}{number}");
     let title = hanging(&number, &bold, &line(&issue.title), width());
+    let ago = |at| match ago(at, now) {
+        now if now == "now" => "just now".to_owned(),
+        ago => ago,
+    };
     let mut facts = format!(
         "{}, filed {} by {}, changed {}, revision {}",
         issue.status.name().replace('_', " "),
-        ago(issue.created_at, now),
+        ago(issue.created_at),
         line(&issue.created_by),
-        ago(issue.updated_at, now),
+        ago(issue.updated_at),
         issue.revision,
     );
     if let Some(to) = &issue.assignment {

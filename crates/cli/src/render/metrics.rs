@@ -4,19 +4,31 @@ use anstyle::Style;
 use punchlist_core::Time;
 use punchlist_core::metric::MetricStatus;
 use punchlist_ops::operations::metric_history::Output;
+use punchlist_ops::operations::metric_record;
 use punchlist_ops::views::MetricView;
 use punchlist_ops::views::metric::CollectionView;
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{aligned, cut, hanging};
+use super::times::day_or_time;
 use super::{ago, did};
 use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line, width};
 
 /// From the lowest to the highest.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-pub(super) fn recorded(metric: &MetricView, now: Time) -> String {
-    format!("Recorded {}\n", headline(metric, now, usize::MAX))
+pub(super) fn recorded(output: &metric_record::Output, now: Time) -> String {
+    let (metric, reading) = (&output.metric, &output.reading);
+    let headline = headline(metric, now, usize::MAX);
+    let is_newest = metric.current_at.is_none_or(|newest| newest <= reading.at);
+    match is_newest {
+        true => format!("Recorded {headline}\n"),
+        // An earlier reading: the figure that counts is still a later one.
+        false => {
+            let (value, at) = (&reading.value, day_or_time(reading.at));
+            format!("Recorded {value} for {at}; the newest reading: {headline}\n")
+        }
+    }
 }
 
 pub(super) fn queued(slugs: &[String]) -> String {

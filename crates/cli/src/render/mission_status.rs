@@ -44,7 +44,7 @@ fn heading(mission: &MissionView, next: Option<Time>, now: Time, wide: usize) ->
     let colour = if mission.status == Standing::Active { CYAN } else { YELLOW };
     let next = match ago(next, now) {
         next if next.is_empty() => String::new(),
-        next => format!("  plans {next}"),
+        next => format!("  next cycle {next}"),
     };
     let rest = standing.width() + 2 + next.width();
     let name = line(&mission.name);

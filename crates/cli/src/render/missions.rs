@@ -29,13 +29,13 @@ pub(super) fn initialised(output: &mission_init::Output) -> String {
 }
 
 pub(super) fn listed(output: &mission_list::Output, now: Time) -> String {
-    if output.missions.is_empty() {
+    if output.missions.is_empty() && output.next_cursor.is_none() {
         return "No missions here; `punch mission new` makes one.\n".to_owned();
     }
     let rows = output.missions.iter().map(|mission| {
         let next = match mission.next_cycle_at {
             None => "no cycle due".to_owned(),
-            Some(next) => format!("plans {}", ago(next, now)),
+            Some(next) => format!("next cycle {}", ago(next, now)),
         };
         vec![
             line(&mission.slug),
@@ -45,7 +45,7 @@ pub(super) fn listed(output: &mission_list::Output, now: Time) -> String {
             line(&mission.name),
         ]
     });
-    aligned(rows.collect(), width())
+    aligned(rows.collect(), width()) + &super::more(output.next_cursor.as_ref())
 }
 
 /// The answer of pausing and resuming.
@@ -111,7 +111,7 @@ pub(super) fn cycled(output: &mission_cycle::Output, now: Time) -> String {
     let mut shown = String::from("A cycle ran.\n");
     for (titles, words) in [
         (&output.escalated, "asked about"),
-        (&output.demoted, "put back"),
+        (&output.demoted, "moved to the backlog"),
         (&output.cancelled, "cancelled"),
         (&output.review_queue, "waits for review"),
         (&output.planned, "asked to plan"),

@@ -3,9 +3,10 @@
 use punchlist_core::plan::{Need, PurgedPlan, Reason};
 use punchlist_core::text::counted;
 use punchlist_core::{Time, TodoId, plan};
-use punchlist_ops::operations::plan_list::PlanRow;
-use punchlist_ops::operations::{plan as tool_of_plan, plan_current, plan_from_todo, plan_import};
-use punchlist_ops::operations::{plan_purge, plan_sync, plan_tick};
+use punchlist_ops::operations::{
+    agent_list, plan as tool_of_plan, plan_current, plan_from_todo, plan_import, plan_list,
+    plan_purge, plan_sync, plan_tick,
+};
 use punchlist_ops::views::{AgentView, PlanArchived, PlanView, TaskView};
 
 use super::columns::{aligned, hanging};
@@ -46,20 +47,19 @@ fn tasks(tasks: &[TaskView], current: Option<&TaskView>) -> String {
 
 /// A change of one task, in one line: the plan's progress, and the current task.
 pub(super) fn changed(verb: &str, plan: &PlanView) -> String {
-    let (mut done, mut total) = (0, 0);
-    let mut open: Vec<&TaskView> = plan.tasks.iter().collect();
-    while let Some(task) = open.pop() {
-        total += usize::from(task.state != plan::State::Cancelled);
-        done += usize::from(task.state == plan::State::Completed);
-        open.extend(&task.children);
-    }
+    let leaves = plan.leaves();
+    let count =
+        |test: &dyn Fn(plan::State) -> bool| leaves.iter().filter(|one| test(one.state)).count();
+    let total = count(&|state| state != plan::State::Cancelled);
+    let done = count(&|state| state == plan::State::Completed);
     let now = now(plan.current.as_ref());
     did(&format!("{verb};"), &format!("{done} of {total} tasks done{now}"))
 }
 
 /// The plans of a project, and their progress.
-pub(super) fn listed(plans: &[PlanRow], now: Time) -> String {
-    if plans.is_empty() {
+pub(super) fn listed(output: &plan_list::Output, now: Time) -> String {
+    let plans = &output.plans;
+    if plans.is_empty() && output.next_cursor.is_none() {
         return "No plans here. `punch plan import FILE` reads one.\n".to_owned();
     }
     let rows = plans.iter().map(|plan| {
@@ -71,7 +71,7 @@ pub(super) fn listed(plans: &[PlanRow], now: Time) -> String {
             format!("on {}{}", output::line(&plan.branch), archived.unwrap_or_default()),
         ]
     });
-    aligned(rows.collect(), output::width())
+    aligned(rows.collect(), output::width()) + &super::more(output.next_cursor.as_ref())
 }
 
 /// Tasks are shown as `t12`.
@@ -240,9 +240,10 @@ pub(super) fn agent(agent: &AgentView, now: Time) -> String {
 }
 
 /// Several of them.
-pub(super) fn agents(agents: &[AgentView], now: Time) -> String {
-    if agents.is_empty() {
+pub(super) fn agents(output: &agent_list::Output, now: Time) -> String {
+    if output.agents.is_empty() {
         return "No agent is registered.\n".to_owned();
     }
-    agents.iter().map(|one| agent(one, now)).collect()
+    let shown: String = output.agents.iter().map(|one| agent(one, now)).collect();
+    shown + &super::more(output.next_cursor.as_ref())
 }

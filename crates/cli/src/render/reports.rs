@@ -36,7 +36,7 @@ const fn name(kind: Kind) -> &'static str {
 }
 
 pub(super) fn digest(output: &digest::Output, now: Time) -> String {
-    let (project, since) = (line(&output.project), output.since);
+    let (project, since) = (line(&output.project), output.since.to_the_second());
     let all = counts(&output.total);
     let mut shown = format!("{BOLD}{project}{BOLD:#}  {DIM}since {since}:{DIM:#} {all}\n");
     for actor in &output.actors {
@@ -61,7 +61,7 @@ pub(super) fn digest(output: &digest::Output, now: Time) -> String {
 }
 
 pub(super) fn audit(output: &audit_closes::Output, now: Time) -> String {
-    let (project, since) = (line(&output.project), output.since);
+    let (project, since) = (line(&output.project), output.since.to_the_second());
     let completions = output.completions;
     let mut shown =
         format!("{BOLD}{project}{BOLD:#}  {DIM}since {since}:{DIM:#} {completions} completed\n");

@@ -2,7 +2,7 @@
 
 use punchlist_core::Time;
 use punchlist_ops::operations::todo_show;
-use punchlist_ops::views::{TakenTodo, TodoView};
+use punchlist_ops::views::{NothingReason, TakenTodo, TodoView, WhyNothing};
 
 use super::times::{day_or_time, relative};
 use super::{did, short};
@@ -11,11 +11,31 @@ use crate::output::{BOLD, DIM, GREEN, RED, YELLOW, line};
 /// What taking answers, in one line.
 pub(super) fn taken(output: &TakenTodo, now: Time) -> String {
     match &output.todo {
-        None => "Nothing to take.\n".to_owned(),
+        None => format!("Nothing to take{}.\n", nothing(output.why.as_ref(), now)),
         Some(todo) => {
             let renew = format!("todo heartbeat {}", id(todo));
             let lease = held_until(output.epoch, output.lease_until, &renew, now);
             did("Yours:", &format!("{}; {lease}", what(todo, now)))
+        }
+    }
+}
+
+/// Why there is nothing to take, after a colon; empty if the answer does not say.
+fn nothing(why: Option<&WhyNothing>, now: Time) -> String {
+    let Some(why) = why else { return String::new() };
+    match why.reason {
+        NothingReason::NoneOpen => ": no item is open".to_owned(),
+        NothingReason::NoneReady => ": every open item is on hold, deferred or claimed".to_owned(),
+        NothingReason::HeldByAnother => {
+            let said = |text: &Option<String>| line(text.as_deref().unwrap_or("another caller"));
+            let lease =
+                why.until.map(|until| format!(" (the lease ends {})", relative(until, now)));
+            format!(
+                ": `{}` is in progress, held by {}{}; only one item may be in progress here",
+                said(&why.title),
+                said(&why.holder),
+                lease.unwrap_or_default()
+            )
         }
     }
 }

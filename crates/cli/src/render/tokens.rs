@@ -7,7 +7,7 @@ use punchlist_ops::token::IdentityRule;
 use super::columns::aligned;
 use super::times::relative;
 use super::{short, short_among};
-use crate::output::{BOLD, DIM, GREEN, line, width};
+use crate::output::{BOLD, DIM, GREEN, YELLOW, line, width};
 
 pub(super) fn made(output: &token_new::Output, now: Time) -> String {
     let ends = match output.expires_at {
@@ -16,11 +16,18 @@ pub(super) fn made(output: &token_new::Output, now: Time) -> String {
     };
     let (role, token, id) = (output.role, line(&output.token), short(&output.id));
     let reach = line(&output.reach.words());
+    let unknown = match output.unknown.is_empty() {
+        true => String::new(),
+        false => format!(
+            "{YELLOW}There is no {} yet.{YELLOW:#}\n",
+            line(&output.unknown.join(" and no "))
+        ),
+    };
     format!(
-        "{GREEN}Made{GREEN:#} a token for the role {role}; it {ends}.\n\
-         It reaches {reach}.\n  {BOLD}{token}{BOLD:#}\n\
-         {DIM}The secret is not shown again. Give it as PUNCHLIST_TOKEN. \
-         Take it back with: punch token revoke {id}{DIM:#}\n"
+        "{GREEN}Created{GREEN:#} a token for the role {role}; it {ends}.\n\
+         It reaches {reach}.\n{unknown}  {BOLD}{token}{BOLD:#}\n\
+         {DIM}The secret is not shown again. Set PUNCHLIST_TOKEN to it. \
+         Revoke it with: punch token revoke {id}{DIM:#}\n"
     )
 }
 
@@ -37,7 +44,7 @@ pub(super) fn link(output: &sign_in_link::Output, now: Time) -> String {
 
 pub(super) fn listed(output: &token_list::Output, now: Time) -> String {
     if output.tokens.is_empty() {
-        return "There are no tokens. `punch token new --role …` makes one.\n".to_owned();
+        return "There are no tokens. `punch token new --role …` creates one.\n".to_owned();
     }
     let ids: Vec<&str> = output.tokens.iter().map(|token| token.id.as_str()).collect();
     let rows = output.tokens.iter().map(|token| {

@@ -171,7 +171,10 @@ fn a_narrowed_doctor_counts_nothing(backend: Backend) {
         assert!(said.contains("only whether the store is sound"), "{said}");
         assert!(!said.contains("todos") && !said.contains("events"), "{said}");
         let words = desk.place.punch(["doctor"]).with(&narrow).said();
-        assert!(words.contains("\nNothing is wrong.\n") && !words.contains("todos"), "{words}");
+        assert!(
+            words.contains("\nNothing is wrong with the store.\n") && !words.contains("todos"),
+            "{words}"
+        );
     }
     assert!(desk.operator(&["doctor"]).to_string().contains("2 issues"));
 }

@@ -125,7 +125,49 @@ fn a_projects_file_does_not_act_in_another_project(backend: Backend) {
     assert_eq!((wrote("alpha"), wrote("beta")), (true, false));
 }
 
+/// A worker that was started in the folder of one project runs the tools of another one in that one's
+/// folder, and not at all if it does not know it.
+fn a_tool_runs_in_the_folder_of_its_project(backend: Backend) {
+    let desk = Desk::new(backend);
+    let script = "[[steps]]\n[[steps.calls]]\ntool = \"where\"\nsave = \"it\"\ninput = {}\n\
+                  [[steps]]\ntext = \"{{it}}\"\n";
+    let model = desk.write("m.toml", script);
+    let config = format!(
+        "[agents.finder]\nmodel = \"scripted:{model}\"\n[tools.where]\ncommand = [\"pwd\"]\n\
+         description = \"says where\"\npermission = \"allow\"\nschema = {{ type = \"object\" }}\n"
+    );
+    desk.write(".config/punchlist/punchlist.toml", &config);
+    let home = desk.place.home().canonicalize().unwrap();
+    let order = json!({ "type": "finder", "mission": "Look.", "async": true }).to_string();
+    let delegate = |punch: Punch| punch.answer()["delegationId"].clone();
+    let mut made = Vec::new();
+    for name in ["one", "two"] {
+        let folder = home.join(name);
+        fs::create_dir_all(folder.join(".git")).unwrap();
+        let punch = desk.punch("", &["call", "delegate", &order]).at(&folder);
+        made.push((name, delegate(punch.without_env("PUNCHLIST_PROJECT"))));
+    }
+    made.push(("by-name", delegate(desk.punch("by-name", &["call", "delegate", &order]))));
+    let worker = desk.punch("", &["worker", "--once"]).at(&home.join("one"));
+    let worked = worker.without_env("PUNCHLIST_PROJECT").run();
+    assert_eq!(worked.exit, Some(0), "{}", worked.remarks());
+    for (name, id) in made {
+        let shown = desk.call(name, "delegation_show", &json!({ "delegationId": id }));
+        let said = shown["delegation"]["result"].as_str().unwrap_or_default().to_owned();
+        let expected = match name {
+            "by-name" => {
+                "where was not run: the folder of the project by-name is not known to this \
+                          worker; start `punch worker` in that folder"
+                    .to_owned()
+            }
+            name => home.join(name).display().to_string(),
+        };
+        assert_eq!(said, expected, "{shown}");
+    }
+}
+
 on_every_lasting_store!(
+    a_tool_runs_in_the_folder_of_its_project,
     a_server_of_the_projects_file_starts_only_after_a_yes,
     a_run_ends_with_the_token_it_was_started_with,
     a_projects_file_does_not_act_in_another_project,

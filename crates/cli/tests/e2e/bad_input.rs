@@ -293,8 +293,8 @@ fn unknown_words_are_answered_with_the_nearest_real_one() {
         case(["stauts"], 2, "usage", &["'stauts'", "'status'"]),
         case(["status", "--quite"], 2, "usage", &["'--quite'", "'--quiet'"]),
         case(["log", "--limitt", "3"], 2, "usage", &["'--limitt'", "'--limit'"]),
-        case(["log", "--limit", "0"], 2, "bad_value", &["`limit`", "at least 1"]),
-        case(["log", "--limit", "few"], 2, "wrong_type", &["`limit`", "an integer"]),
+        case(["log", "--limit", "0"], 2, "bad_value", &["limit", "at least 1"]),
+        case(["log", "--limit", "few"], 2, "wrong_type", &["limit", "an integer"]),
         case(["log", "--visibility", "none"], 2, "bad_value", &["`none`", "project, own"]),
         case(["status", "--as", "admin"], 2, "usage", &["'admin'", "operator", "worker"]),
         case(["status", "--agent", "a..b"], 2, "usage", &["'a..b'", "joined by dots"]),
@@ -456,8 +456,8 @@ fn ids_out_of_reach(backend: Backend) {
     let again = complete("c1", "t1", &settled).refusal(1);
     let expected = json!({
         "code": "already_settled",
-        "message": "`settled` is already completed since 2026-11-15T08:00:00.000000Z",
-        "hint": "settled is final; create a new item instead",
+        "message": "`settled` is already completed since 2026-11-15T08:00:00Z",
+        "hint": "create a new item instead, or ask the operator to reopen it",
         "todoId": settled, "title": "settled", "status": "completed",
         "settledAt": "2026-11-15T08:00:00.000000Z", "outcome": "done",
     });

@@ -329,7 +329,7 @@ fn scripts_give_the_checklist_as_a_file() {
     let stale = from_stdin(revision).refusal(1);
     assert_eq!((&stale["code"], &stale["checklist"]), (&json!("stale_revision"), &json!(markdown)));
     let file = desk.place.home().join("list.md");
-    std::fs::write(&file, "- [ ] One\nnonsense\n- [?] Two\n").unwrap();
+    std::fs::write(&file, "- [ ] One\nnonsense\n- [%] Two\n").unwrap();
     let edit = |words: &[&str]| {
         desk.operator(&["issue", "edit", "1", "--json"]).words(words.iter().copied())
     };

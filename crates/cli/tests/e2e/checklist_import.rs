@@ -38,7 +38,7 @@ fn a_ticked_line_becomes_a_claim(backend: Backend) {
 - [x] It is fast <!-- claimed by root:primary -->
 
 # Steps
-- [ ] Read the code <!-- claimed by root:primary -->
+- [x] Read the code <!-- claimed by root:primary -->
   - note: the parser first
 - [/] Patch it
 - [-] Rewrite it all

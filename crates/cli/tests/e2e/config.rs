@@ -81,7 +81,8 @@ fn invalid_values_are_reported() {
 fn both_files_are_shown_merged() {
     let user = "[agents.coder]\nmodel = \"ollama:a\"\n[tools.lint]\ncommand = [\"lint\"]\n\
                 description = \"Look.\"\npermission = \"allow\"\n";
-    let project = "[agents.coder]\nmodel = \"ollama:b\"\ntools = [\"lintt\"]\n\
+    let project = "project = \"pp\"\nsession_lists = false\n\
+                   [agents.coder]\nmodel = \"ollama:b\"\ntools = [\"lintt\"]\n\
                    [prices.\"ollama:b\"]\ninput_per_mtok = 0\noutput_per_mtok = 0.5\n";
     let place = place(project, Some(user));
     let ran = show(&place, &["--json", "--origin"]).run();
@@ -99,12 +100,20 @@ fn both_files_are_shown_merged() {
         coder[key] = value.clone();
     }
     assert_eq!(shown["agents"], json!({ "coder": coder, "primary": drive }));
+    assert_eq!((&shown["project"], &shown["session_lists"]), (&json!("pp"), &json!(false)));
+    let origins = &shown["origins"];
+    assert_eq!(
+        (&origins["project"], &origins["session_lists"]),
+        (&json!("project"), &json!("project"))
+    );
     assert_eq!(shown["tools"]["lint"]["permission"], "allow");
     assert_eq!(shown["origins"]["tools.lint.permission"], "user");
     assert_eq!(shown["origins"]["agents.coder.model"], "project");
     assert_eq!(shown["origins"]["agents.primary.max_iterations"], "default");
     let ran = show(&place, &["--origin"]).run();
     for line in [
+        "project = \"pp\"  # project",
+        "session_lists = false  # project",
         "[agents.coder]",
         "model = \"ollama:b\"  # project",
         "command = [\"lint\"]  # user",

@@ -44,7 +44,7 @@ fn a_sound_store_is_clean(backend: Backend) {
     );
     let shown = place.punch(["doctor"]).run();
     assert_eq!(shown.exit, Some(0));
-    let end = format!("Nothing is wrong.\n{NO_HOSTS}");
+    let end = format!("Nothing is wrong with the store.\n{NO_HOSTS}");
     assert!(shown.stdout.ends_with(&end), "{shown:?}");
     let quiet = place.punch(["doctor", "--quiet"]).run();
     assert_eq!((quiet.exit, quiet.stdout.as_str()), (Some(0), ""));

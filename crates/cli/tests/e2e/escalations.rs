@@ -40,7 +40,7 @@ fn an_escalation_is_shown_and_answered_by_flags(backend: Backend) {
         "Escalation in developer-experience / docs, asked by operator just now
   TODO overdue: Write it down. Status: pending since 2026-11-15. Please advise: extend deadline or
   cancel?
-  answer with `extend to YYYY-MM-DD` or `cancel`
+  answer with --extend DATE or --cancel
   punch inbox answer {}
 ",
         &id[22..]
@@ -56,7 +56,8 @@ fn an_escalation_is_shown_and_answered_by_flags(backend: Backend) {
         assert!(words.contains("extend to YYYY-MM-DD") && words.contains("cancel"), "{wrong}");
     }
     let wrong = desk.punch(&["inbox", "answer", "--extend", "someday", "--json"]).refusal(2);
-    assert_eq!(wrong["code"], "bad_response");
+    assert_eq!(wrong["code"], "usage");
+    assert_eq!(wrong["message"], "--extend cannot be `someday`");
     assert_eq!(todo(&desk, "Write it down")["deadline"], "2026-11-01", "nothing changed");
     let said = desk.punch(&["inbox", "answer", "--extend", "2026-12-01"]).said();
     assert!(said.starts_with("Extended to 2026-12-01. TODO"), "{said}");

@@ -49,6 +49,29 @@ fn a_person_at_a_terminal_is_the_operator_and_an_agent_with_one_is_not() {
     assert_eq!(role(&status().words(["--as", "lead"])), "lead");
 }
 
+/// Contract, Context: an operator may name any agent; the log keeps both.
+#[test]
+fn an_operator_at_a_terminal_acts_for_an_agent() {
+    let place = Place::sqlite();
+    for (number, taken) in ["operator", "worker", "root"].into_iter().enumerate() {
+        let agent = format!("own{number}");
+        let input = json!({ "agent": agent }).to_string();
+        let register = place.punch(["call", "agent_register", &input, "--json"]);
+        let (exit, answer) = at_terminal(&register.words(["--as", taken, "--agent", &agent]));
+        assert_eq!(exit, Some(0), "{taken}: {answer}");
+        let log = place.punch(["call", "event_list", r#"{"after":0,"limit":1000}"#, "--json"]);
+        let event = log.answer()["events"].as_array().unwrap().last().unwrap().clone();
+        let carried = if taken == "operator" { Value::Null } else { json!(taken) };
+        assert_eq!(event["actor"], format!("operator:{agent}"));
+        assert_eq!((&event["as"], &event["proof"]), (&carried, &json!("terminal")), "{event}");
+    }
+    let lead = place.punch(["status", "--json", "--as", "lead", "--agent", "boss"]);
+    assert_eq!(role(&lead), "lead");
+    // Alone, `--agent` plays that agent.
+    let (_, refused) = at_terminal(&place.punch(["token", "list", "--json", "--agent", "own1"]));
+    assert_eq!(refused["error"]["code"], "not_permitted");
+}
+
 #[test]
 fn a_file_in_the_project_grants_nothing() {
     let place = Place::sqlite();

@@ -78,7 +78,7 @@ fn the_text_for_people_is_short_and_contains_the_number() {
     );
     assert_eq!(
         place.punch(["issue", "show", "2"]).said_without_ids(),
-        "#2 Second\nopen, filed now by root:primary, changed now, revision 2\n\
+        "#2 Second\nopen, filed just now by root:primary, changed just now, revision 2\n\
          0 of 1 closed, 0 of 1 criteria met\n\n│ why\n\n\
          Criteria\n  [ ] ok\n      proposed by an agent, not ratified\n"
     );

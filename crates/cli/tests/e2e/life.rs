@@ -161,8 +161,8 @@ fn draining() -> Vec<Step> {
             json!({ "todoId": "<id 3>", "outcome": "Again" }),
             json!({ "error": {
                 "code": "already_settled",
-                "message": format!("`Ask what hurts` is already completed since {NOW}"),
-                "hint": "settled is final; create a new item instead",
+                "message": "`Ask what hurts` is already completed since 2026-11-15T08:00:00Z",
+                "hint": "create a new item instead, or ask the operator to reopen it",
                 "todoId": "<id 3>", "title": "Ask what hurts", "status": "completed",
                 "settledAt": NOW, "outcome": "The tests",
             }}),

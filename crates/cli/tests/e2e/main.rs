@@ -54,6 +54,7 @@ mod plan_life;
 mod plan_tree;
 mod poison;
 mod portable;
+mod project_merge;
 mod projects;
 mod reports;
 mod restart;

@@ -358,6 +358,9 @@ fn odd_meta_is_refused(backend: Backend) {
         let expected = if length == 0 { "bad_value" } else { "too_long" };
         assert_eq!(code, expected, "{name}");
     }
+    // A key that is no text would not protect the write.
+    let meta = json!({ "punchlist/idempotencyKey": 5 });
+    assert_eq!(client.refusal("create_todo", &one("a"), &meta)["code"], "bad_value");
     assert_eq!(titles(&place, "t1"), [""; 0]);
     client.end();
 }

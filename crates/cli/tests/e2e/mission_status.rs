@@ -22,7 +22,7 @@ fn the_dashboard_tells_where_a_mission_stands(backend: Backend) {
     let desk = full(backend);
     let said = desk.punch(&["mission", "status"]).said();
     for part in [
-        "Developer Experience  active  plans in 1 d\n",
+        "Developer Experience  active  next cycle in 1 d\n",
         "  active  ████████████████████ 2/2 full\n",
         "  backlog ░░░░░░░░░░░░░░░░░░░░ 0/3\n",
         "Build Performance  0 active, 0 in backlog\n",

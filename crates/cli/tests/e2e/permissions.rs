@@ -129,7 +129,7 @@ fn an_agent_permits_nothing(backend: Backend) {
         "bad_response"
     );
     assert_eq!(code(&["permission", "revoke", &gate], 1), "no_permission");
-    assert_eq!(code(&["permission", "revoke", "nope"], 1), "unknown_gate");
+    assert_eq!(code(&["permission", "revoke", "nope"], 1), "unknown_permission");
     let ask = json!({ "question": "Which port?" }).to_string();
     let asked = agent(&["call", "ask", &ask]).answer();
     let other = asked["gateId"].as_str().unwrap();

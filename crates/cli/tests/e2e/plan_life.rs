@@ -51,7 +51,7 @@ const TASKS: &str = "\
 - [ ] Task 2: Add login endpoint (@backend, in spec review)  <-- current
 - [ ] Task 3: Add JWT middleware (pending)";
 
-const LINE: &str = "Plan docs/plans/2025-12-24-auth.md: 2 of 12 tasks settled; current: Spec review, in \
+const LINE: &str = "Plan docs/plans/2025-12-24-auth.md: 2 of 9 tasks settled; current: Spec review, in \
                     Task 2: Add login endpoint (@backend, active)";
 
 /// The number of events in the log at the end.

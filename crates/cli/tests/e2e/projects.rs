@@ -67,6 +67,46 @@ fn a_repository_is_a_project_whatever_its_folder_is_called() {
     assert_eq!(flagged.answer()["issues"][0]["title"], "Of clients");
 }
 
+/// Contract, Context: origin, else root commit, else git directory: the first that both sides have.
+/// A project that began without a remote stays the same one when it gets one and is cloned or moved.
+#[test]
+fn a_repository_that_gets_an_origin_later_stays_its_project() {
+    let place = Place::sqlite();
+    let one = repository(&place, "one/api");
+    at(&place, &one, &["issue", "new", "First"]).said();
+    let (two, three) = (place.home().join("two/api"), place.home().join("three"));
+    let clone = |to: &Path| {
+        git(place.home(), &["clone", "-q", one.to_str().unwrap(), to.to_str().unwrap()]);
+    };
+    clone(&two);
+    assert_eq!(project(&place, &two), "api", "the clone has an origin and the same root commit");
+    at(&place, &two, &["issue", "new", "From the clone"]).said();
+    git(&one, &["remote", "add", "origin", "https://example.com/me/api"]);
+    at(&place, &one, &["issue", "new", "With an origin"]).said();
+    let all = ["With an origin", "From the clone", "First"];
+    assert_eq!(issues(&place, &one), all);
+    assert_eq!(issues(&place, &two), all, "the clone still has the folder as its origin");
+    let moved = place.home().join("new/renamed");
+    fs::create_dir(place.home().join("new")).unwrap();
+    fs::rename(&one, &moved).unwrap();
+    assert_eq!(issues(&place, &moved), all);
+    // A shallow clone does not know the first commit; the origin decides.
+    let from = format!("file://{}", moved.display());
+    git(place.home(), &["clone", "-q", "--depth", "1", &from, three.to_str().unwrap()]);
+    git(&three, &["remote", "set-url", "origin", "git@example.com:me/api.git"]);
+    assert_eq!(issues(&place, &three), all);
+    // Another repository with an origin is another project, and so is one with another first commit.
+    let other = repository(&place, "other/api");
+    git(&other, &["remote", "add", "origin", "https://example.com/you/api"]);
+    at(&place, &other, &["issue", "new", "Another"]).said();
+    assert_eq!(project(&place, &other), "other.api");
+    // Without its origin it is known by its root commit, which is recorded all the same.
+    git(&other, &["remote", "remove", "origin"]);
+    let copied = place.home().join("copied");
+    fs::rename(&other, &copied).unwrap();
+    assert_eq!(issues(&place, &copied), ["Another"]);
+}
+
 #[test]
 fn two_folders_of_one_name_outside_git_are_two_projects() {
     let place = Place::sqlite();

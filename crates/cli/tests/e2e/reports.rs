@@ -13,13 +13,13 @@ fn reports_say_who_did_what() {
     place.call("complete_todo", &cancel).answer();
     let shown = place.punch(["digest", "--since", "1h"]).run();
     assert_eq!((shown.exit, shown.remarks().as_str()), (Some(0), ""));
-    let expected = "test  since 2026-11-15T07:00:00.000000Z: 1 completed, 1 cancelled\n\n\
+    let expected = "test  since 2026-11-15T07:00:00Z: 1 completed, 1 cancelled\n\n\
                     root:primary  1 completed, 1 cancelled\n  \
                     completed  now  Measure → 61 % (clock set)\n  \
                     cancelled  now  Guess → No need (clock set)\n";
     assert_eq!(shown.stdout, expected);
     let shown = place.punch(["audit", "closes"]).run();
-    let expected = "test  since 2026-11-08T08:00:00.000000Z: 1 completed\n\
+    let expected = "test  since 2026-11-08T08:00:00Z: 1 completed\n\
                     1 without evidence, 1 by the agent that created the item, 0 self-accepted, \
                     0 after a return, 0 in a burst\n\
                     now  root:primary  no evidence, own work, clock set  Measure\n";

@@ -397,7 +397,7 @@ text = "It is 9090."
     assert_eq!((ran.exit, &answer["stopReason"]), (Some(1), &json!("gate_open")));
     let told = run(&place, &["--resume", answer["runId"].as_str().unwrap()]).run();
     assert_eq!(told.exit, Some(1));
-    assert!(told.stderr.contains("waiting for an answer: punch inbox"), "{}", told.stderr);
+    assert!(told.stderr.contains("next: punch inbox answer, then"), "{}", told.stderr);
     let answered = ["inbox", "answer", "--resume", "--response", "9090"];
     let said = place.punch(answered).with(&place.operator()).said();
     let how = format!("punch run --resume {}\n", &answer["runId"].as_str().unwrap()[22..]);

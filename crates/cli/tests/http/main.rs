@@ -8,11 +8,13 @@
     reason = "a test that cannot set itself up should stop"
 )]
 
+mod all_projects;
 mod browser;
 mod document;
 mod figures;
 mod pages;
 mod pages_decide;
+mod pages_words;
 mod pages_work;
 mod protection;
 mod remote;

@@ -206,7 +206,8 @@ fn agents_and_what_they_did_are_listed() {
     let page = browser.follow("/p/test/agents");
     assert!(page.has("Failed or silent") && page.has("No &lt;key&gt;"), "{}", page.html);
     let all = browser.follow("/p/test/activity");
-    assert!(all.words().contains("read 3 metrics"), "{}", all.words());
+    assert!(all.words().contains("recorded 3 readings"), "{}", all.words());
+    assert!(all.words().contains("recorded build-time: 72"), "{}", all.words());
     let one = browser.follow(&format!("/p/test/activity?item={}", todos[0]));
     let words = one.words();
     assert!(words.contains("Profile the build") && !words.contains("Cache the modules"), "{words}");

@@ -30,6 +30,7 @@ fn commands_that_need_the_database_are_refused() {
         &["restore", "x.db"],
         &["export", "store"],
         &["import", "store", "-"],
+        &["import", "store", "missing.json"],
         &["doctor"],
     ] {
         let refused = over(&place, &served, words).refusal(2);

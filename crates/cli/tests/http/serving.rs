@@ -74,6 +74,13 @@ impl Served {
         self.child.wait().unwrap()
     }
 
+    /// Waits until it ends by itself. Returns what it said on standard error, too.
+    pub(crate) fn ended(mut self) -> (ExitStatus, String) {
+        let mut said = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        (self.child.wait().unwrap(), said)
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         let socket = TcpStream::connect(self.address).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();

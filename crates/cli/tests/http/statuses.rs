@@ -120,6 +120,9 @@ fn malformed_requests_are_told_and_change_nothing(backend: Backend) {
             .words(["--db", &place.db()]),
     );
     is(&none.get("/v1/issue_list"), 400, "missing_context");
+    let hint = |path: &str| none.get(path).json()["hint"].as_str().unwrap().to_owned();
+    assert_eq!(hint("/v1/issue_list"), "send the header Punchlist-Project: NAME");
+    assert_eq!(hint("/v1/zzz"), "/openapi.json lists all");
     let named = none.ask("GET", "/v1/issue_list", &[("Punchlist-Project", "test")], "");
     assert_eq!(named.answer()["issues"].as_array().unwrap().len(), 1);
     assert_eq!(place.log_length(), before);
@@ -163,6 +166,11 @@ fn tokens_decide_who_calls(backend: Backend) {
     served.post_as(&operator, "store_identity", &json!({ "rule": "tokens" })).answer();
     is(&served.post("issue_list", &json!({})), 401, "token_required");
     is(&served.get("/metrics"), 401, "token_required");
+    // That comes before anything else that is wrong with a call.
+    is(&served.post("gate_list", &json!({})), 401, "token_required");
+    is(&served.post("issue_list", &json!({ "limt": 1 })), 401, "token_required");
+    is(&served.ask("POST", "/v1/issue_list", &[], "{"), 401, "token_required");
+    is(&served.get("/v1/issue_list?limt=1"), 401, "token_required");
     served.post_as(&operator, "issue_list", &json!({})).answer();
 }
 

@@ -70,6 +70,11 @@ fn bad_cursors_and_filters_are_refused(backend: Backend) {
         let reply = served.get(&format!("/v1/events{query}"));
         assert_eq!(reply.refusal(), (400, code.to_owned()), "{query}");
     }
+    let wrong = served.get("/v1/events?afte=1").json();
+    assert_eq!((&wrong["path"], &wrong["nearest"]), (&json!("afte"), &json!("after")), "{wrong}");
+    // A POST has its fields in the body.
+    let ignored = served.ask("POST", "/v1/issue_list?limit=1", &[], "{}");
+    assert_eq!(ignored.refusal(), (400, "invalid_input".to_owned()));
     let bad = served.ask("GET", "/v1/events", &[("Last-Event-ID", "x")], "");
     assert_eq!(bad.refusal(), (400, "bad_value".to_owned()));
     assert_eq!(served.post("events", &json!({})).refusal().0, 405);

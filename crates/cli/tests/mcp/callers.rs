@@ -11,8 +11,28 @@ fn list() -> String {
 }
 
 fn send(served: &Served, headers: &[(&str, &str)]) -> Reply {
-    let accept = [("Accept", "application/json, text/event-stream")];
-    served.ask("POST", "/mcp", &[accept.as_slice(), headers].concat(), &list())
+    send_body(served, headers, &list())
+}
+
+fn send_body(served: &Served, headers: &[(&str, &str)], body: &str) -> Reply {
+    let always =
+        [("Accept", "application/json, text/event-stream"), ("Content-Type", "application/json")];
+    served.ask("POST", "/mcp", &[always.as_slice(), headers].concat(), body)
+}
+
+/// A plain call, which the server answers without the library's transport.
+fn plain_call(served: &Served, tool: &str, input: &Value) -> Reply {
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {} });
+    let params = json!({ "name": tool, "arguments": input, "_meta": meta });
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let headers = [
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", tool),
+        ("Punchlist-Project", "test"),
+    ];
+    send_body(served, &headers, &call.to_string())
 }
 
 #[test]
@@ -46,8 +66,25 @@ fn an_attack_without_a_valid_token_is_refused() {
         assert_eq!(reply.refusal(), (401, "token_invalid".to_owned()), "{wrong}");
         assert_eq!(reply.header("www-authenticate"), Some("Bearer realm=\"punchlist\""));
     }
+    let open = plain_call(&served, "issue_list", &json!({}));
+    assert_eq!(open.status, 200, "{open:?}");
     place.punch(["store", "identity", "tokens", "--json"]).with(&operator).answer();
     assert_eq!(send(&served, &[]).refusal(), (401, "token_required".to_owned()));
+    // That comes before anything else that is wrong with a message.
+    for (tool, input) in [
+        ("issue_list", json!({})),
+        ("issue_create", json!({ "title": "A" })),
+        ("issue_list", json!({ "limt": 1 })),
+        ("gate_answer", json!({})),
+    ] {
+        let refused = plain_call(&served, tool, &input).refusal();
+        assert_eq!(refused, (401, "token_required".to_owned()), "{tool} {input}");
+    }
+    let unknown = ("Mcp-Session-Id", "nobody's");
+    for (headers, body) in [([].as_slice(), "{"), (&[], "[]"), (&[unknown], &list())] {
+        let refused = send_body(&served, headers, body).refusal();
+        assert_eq!(refused, (401, "token_required".to_owned()), "{body}");
+    }
     let bearer = format!("Bearer {operator}");
     assert_eq!(send(&served, &[("Authorization", &bearer)]).status, 200);
     let serve = place.punch(["serve", "--jobs", "0", "--json", "--insecure"]);

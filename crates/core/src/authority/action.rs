@@ -104,6 +104,8 @@ named! {
         /// Read who did what, over everybody's work.
         Audit = "audit",
         Export = "export",
+        /// Join two projects.
+        Merge = "merge",
         Backup = "backup",
         Restore = "restore",
         /// Start a process that executes everybody's work: a worker or a server.

@@ -299,6 +299,7 @@ const PROJECT: &[Row] = &[
     (A::ReadLog, [Any,     Any, Any,  Any, Own,   Any]),
     (A::Audit,   [Any,     Any, No,   Any, No,    No]),
     (A::Export,  [Any,     Any, Any,  Any, Any,   Any]),
+    (A::Merge,   [Any,     No,  No,   No,  No,    No]),
 ];
 
 #[rustfmt::skip]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
+use crate::authority::Action;
 use crate::{Refusal, Refused, TodoId};
 
 /// Accept a claim.
@@ -22,7 +23,7 @@ impl AcceptTodo {
         let Some(claim) = todo.claim.clone() else {
             return Err(Refusal::NoClaim { title: todo.title.clone() }.into());
         };
-        draft.nothing_open_below(self.todo_id)?;
+        draft.nothing_open_below(self.todo_id, Action::Accept)?;
         let outcome = self.outcome.as_deref().or(claim.outcome.as_deref());
         draft.complete(self.todo_id, outcome, &claim.evidence)
     }

@@ -6,7 +6,8 @@ use super::draft::{Draft, Leave};
 use crate::event::TodoAssigned;
 use crate::{AgentPath, Refusal, Refused, Status, TodoId};
 
-/// Give an item to an agent. Giving it to its present assignee changes nothing.
+/// Give an item to an agent. Giving it to its present assignee changes nothing, unless
+/// that agent only took it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AssignTodo {
     pub todo_id: TodoId,
@@ -26,7 +27,9 @@ impl AssignTodo {
             return Err(Refusal::UnknownAgent { agent: self.assignee.clone() }.into());
         }
         let (had, status) = (todo.assignee.clone(), todo.status);
-        if had.as_ref() != Some(&self.assignee) {
+        let by_taking = todo.assigned_by_taking;
+        // Assigning a task to the agent that took it makes the assignment last.
+        if had.as_ref() != Some(&self.assignee) || by_taking {
             let assignee = Some(self.assignee.clone());
             draft.emit(TodoAssigned { todo_id: self.todo_id, assignee });
         }

@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
+use crate::authority::Action;
 use crate::effect::Effect;
 use crate::event::TodoCompleted;
 use crate::evidence::Evidence;
+use crate::plan::Tree;
 use crate::transition::Move;
 use crate::{MetricId, Refusal, Refused, Todo, TodoId};
 
@@ -29,7 +31,7 @@ impl CompleteTodo {
             }
             Leave::Kept => return Ok(()),
         }
-        draft.nothing_open_below(self.todo_id)?;
+        draft.nothing_open_below(self.todo_id, Action::Complete)?;
         draft.complete(self.todo_id, self.outcome.as_deref(), &self.evidence)?;
         for metric_id in &self.metrics_impacted {
             let (metric_id, todo_id) = (*metric_id, Some(self.todo_id));
@@ -40,8 +42,27 @@ impl CompleteTodo {
 }
 
 impl Draft<'_> {
-    /// In a list that nests, open items below a completed one would be lost from view.
-    pub(super) fn nothing_open_below(&self, todo_id: TodoId) -> Result<(), Refused> {
+    /// In a list that nests, open items below a completed one would be lost from view. Items below a
+    /// cancelled one do not count.
+    pub(super) fn nothing_open_below(
+        &self,
+        todo_id: TodoId,
+        action: Action,
+    ) -> Result<(), Refused> {
+        if !self.policy().nests {
+            return Ok(());
+        }
+        let tree = Tree::of(&self.state);
+        let branches = tree.branches();
+        let at = branches.iter().position(|branch| branch.todo.id == todo_id);
+        let range = at.map_or(0..0, |at| at + 1..branches[at].end);
+        let open = branches[range].iter().filter(|branch| branch.is_open);
+        let open: Vec<&Todo> = open.map(|branch| branch.todo).collect();
+        self.refuse_open(todo_id, &open, action)
+    }
+
+    /// Only a task without open tasks directly below it is worked on itself.
+    pub(super) fn no_open_children(&self, todo_id: TodoId) -> Result<(), Refused> {
         if !self.policy().nests {
             return Ok(());
         }
@@ -52,6 +73,11 @@ impl Draft<'_> {
         };
         let mut below: Vec<&Todo> = self.state.todos.values().filter(open).collect();
         below.sort_by_key(|todo| (todo.position, todo.id));
+        self.refuse_open(todo_id, &below, Action::Take)
+    }
+
+    /// Refuses an item because of these open items below it.
+    fn refuse_open(&self, todo_id: TodoId, below: &[&Todo], action: Action) -> Result<(), Refused> {
         if below.is_empty() {
             return Ok(());
         }
@@ -61,7 +87,7 @@ impl Draft<'_> {
         };
         let children = below.iter().map(named).collect();
         let title = self.todo(todo_id)?.title.clone();
-        Err(Refusal::OpenSubtasks { todo_id, title, children }.into())
+        Err(Refusal::OpenSubtasks { todo_id, title, children, action }.into())
     }
 
     /// Settles an item as completed. One that was never started gets both times (Q-T1).

@@ -7,6 +7,7 @@ use crate::authority::{Action, Verdict, authority};
 use crate::capacity::Tier;
 use crate::deadline::Deadline;
 use crate::event::TodoCreated;
+use crate::plan::LEVELS_MAX;
 use crate::text::{Body, Content, Title, normalised, or_empty};
 use crate::todo::Priority;
 use crate::{AgentPath, Refusal, Refused, Status, Todo, TodoId, TodoKind, Warning};
@@ -120,6 +121,7 @@ impl Draft<'_> {
             origin_agent: item.origin_agent.as_ref().unwrap_or(&self.actor.agent).clone(),
             external_id: item.external_id.clone(),
             assignee: None,
+            assigned_by_taking: false,
             claim: None,
             hold: None,
             defer_until: None,
@@ -155,9 +157,22 @@ impl Draft<'_> {
     fn check_parent(&self, parent: Option<TodoId>) -> Result<(), Refused> {
         match parent {
             Some(todo_id) if !self.policy().nests => Err(Refusal::BadParent { todo_id }.into()),
-            Some(todo_id) => self.open(todo_id).map(|_| ()),
+            Some(todo_id) => {
+                self.open(todo_id)?;
+                // The same limit as in a plan file. The ancestors of a loaded item are loaded, too.
+                if self.level(todo_id) >= LEVELS_MAX {
+                    return Err(Refusal::PlanTooDeep { limit: LEVELS_MAX }.into());
+                }
+                Ok(())
+            }
             None => Ok(()),
         }
+    }
+
+    /// The level of an item, up to `LEVELS_MAX`; an item without a parent has level 1.
+    fn level(&self, of: TodoId) -> usize {
+        let parent = |id: &TodoId| self.state.todo(*id)?.parent_id;
+        std::iter::successors(Some(of), parent).take(LEVELS_MAX).count()
     }
 
     pub(super) fn check_unique(&mut self, title: &str) -> Result<(), Refused> {

@@ -70,14 +70,7 @@ impl<'a> Draft<'a> {
     pub(super) fn open(&self, id: TodoId) -> Result<&Todo, Refused> {
         let todo = self.todo(id)?;
         if todo.status.is_settled() {
-            return Err(Refusal::AlreadySettled {
-                todo_id: todo.id,
-                title: todo.title.clone(),
-                status: todo.status,
-                settled_at: todo.settled_at,
-                outcome: todo.outcome.clone(),
-            }
-            .into());
+            return Err(Refusal::settled(todo).into());
         }
         Ok(todo)
     }

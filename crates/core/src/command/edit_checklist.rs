@@ -1,8 +1,9 @@
 //! Edit the checklist of an issue by hand: the rows are changed to match the lines (K-29).
 //!
 //! An untouched line changes nothing: its row keeps id, notes, claim, hold and evidence. A changed
-//! mark is applied by the usual moves, in the editor's name. A row without a line leaves the view
-//! (D-25). Notes are only ever added. Writing a claimant's name makes no claim.
+//! mark is applied by the usual moves, in the editor's name. A new or changed hold comment holds the
+//! item, and a removed one ends the hold. A row without a line leaves the view (D-25). Notes are only
+//! ever added. Writing a claimant's name makes no claim.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +15,7 @@ use crate::authority::Action;
 use crate::event::{
     ClaimReturned, TodoCreated, TodoRemoved, TodoReopened, TodoUnheld, TodoYielded,
 };
-use crate::issue::checklist::{Line, Mark, Notes, Seat, in_groups, markdown, pair};
+use crate::issue::checklist::{Line, LineFault, Mark, Notes, Seat, in_groups, markdown, pair};
 use crate::select::{ordered, phase_of};
 use crate::text::{Body, normalised};
 use crate::todo::{Note, Todo};
@@ -88,45 +89,59 @@ impl Draft<'_> {
         }
     }
 
-    /// Applies a line's mark to its row, except that nothing is started yet.
+    /// Applies a line's mark and its hold to its row, except that nothing is started yet.
     fn mark_by_hand(&mut self, line: &Line, id: TodoId) -> Result<(), Refused> {
         let todo = self.todo(id)?;
         if line.mark == Mark::InProgress && todo.kind == TodoKind::Criterion {
             return Err(Refusal::CriterionNotStartable { title: todo.title.clone() }.into());
         }
-        if line.mark == Mark::Held {
-            return self.hold_by_hand(line, id);
+        let hold = todo.hold.clone();
+        let is_kept = line.hold.as_ref().is_some_and(|wanted| wanted.is(hold.as_deref()));
+        // A held item that is newly marked `[/]` cannot be started while its comment is there.
+        if let Some(hold) = hold.filter(|_| is_kept && line.mark == Mark::InProgress)
+            && todo.status != Status::InProgress
+        {
+            let (title, reason) = (todo.title.clone(), hold.reason);
+            return Err(Refusal::Held { title, reason }.into());
         }
-        if line.mark == Mark::of(todo) {
-            return Ok(());
+        match line.mark {
+            Mark::Held if line.hold.is_none() => {
+                return Err(Refusal::ReasonRequired { action: Action::Hold }.into());
+            }
+            Mark::Held if is_kept => return Ok(()),
+            Mark::Held => self.reopen_by_hand(id)?,
+            Mark::Claimed if todo.claim.is_some() && todo.status.is_active() => {}
+            Mark::Claimed => {
+                self.reopen_by_hand(id)?;
+                self.claim(id, None, &[])?;
+            }
+            mark if mark == Mark::of(todo) => {}
+            mark => self.change_mark(mark, id)?,
         }
+        self.hold_by_hand(line, id, is_kept)
+    }
+
+    /// Moves a row to the status that its new mark says.
+    fn change_mark(&mut self, mark: Mark, id: TodoId) -> Result<(), Refused> {
         self.reopen_by_hand(id)?;
         let todo = self.todo(id)?;
-        let (status, held, claim) = (todo.status, todo.hold.is_some(), todo.claim.clone());
-        let criterion = todo.kind == TodoKind::Criterion;
-        let ticked = criterion && claim.is_some();
-        // Settling lifts a hold by itself.
-        if held && (line.mark.is_open() || (line.mark == Mark::Completed && ticked)) {
-            self.emit(TodoUnheld { todo_id: id });
-        }
-        match (line.mark, claim) {
-            // A claimed criterion is shown as ticked already; only a sign-off accepts it.
-            (Mark::Completed, _) if ticked => {}
-            (Mark::Completed, claim) => {
-                let outcome = claim.as_ref().and_then(|claim| claim.outcome.as_deref());
-                let evidence = claim.as_ref().map_or(&[][..], |claim| &claim.evidence);
-                self.complete(id, outcome, evidence)?;
-            }
-            (Mark::Abandoned, _) => {
+        let (status, is_claimed) = (todo.status, todo.claim.is_some());
+        match mark {
+            Mark::Completed => self.complete(id, None, &[])?,
+            Mark::Abandoned => {
                 self.can(Move::Cancel, id)?;
                 self.cancel(id, None);
             }
-            (Mark::Pending, _) if ticked => self.return_claim(id, "unticked by hand"),
-            (Mark::Pending, _) if status == Status::InProgress => {
-                self.emit(TodoYielded { todo_id: id, reason: None });
+            Mark::Pending => {
+                if is_claimed {
+                    self.return_claim(id, "unticked by hand");
+                }
+                if status == Status::InProgress {
+                    self.emit(TodoYielded { todo_id: id, reason: None });
+                }
             }
-            (Mark::InProgress, Some(_)) => self.return_claim(id, "taken up again by hand"),
-            (Mark::Pending | Mark::InProgress | Mark::Held, _) => {}
+            Mark::InProgress if is_claimed => self.return_claim(id, "taken up again by hand"),
+            Mark::InProgress | Mark::Held | Mark::Claimed => {}
         }
         Ok(())
     }
@@ -143,16 +158,16 @@ impl Draft<'_> {
         self.emit(ClaimReturned { todo_id, feedback: feedback.to_owned() });
     }
 
-    /// Holds a row for its line's reason, unless it is held for that already.
-    fn hold_by_hand(&mut self, line: &Line, id: TodoId) -> Result<(), Refused> {
-        let Some(wanted) = &line.hold else {
-            return Err(Refusal::ReasonRequired { action: Action::Hold }.into());
-        };
-        let reason = normalised(wanted.reason.as_str());
-        let current = self.todo(id)?.hold.as_deref();
-        if current.is_none_or(|h| (h.kind, normalised(&h.reason)) != (wanted.kind, reason)) {
-            self.reopen_by_hand(id)?;
-            self.hold(id, wanted.kind, &wanted.reason);
+    /// Holds a row for its line's reason, unless it is held for that already; a line without a
+    /// reason ends the hold. Settling ends it too, so only a reason that is new is refused there.
+    fn hold_by_hand(&mut self, line: &Line, id: TodoId, is_kept: bool) -> Result<(), Refused> {
+        let todo = self.todo(id)?;
+        match &line.hold {
+            Some(_) if is_kept => {}
+            Some(_) if todo.status.is_settled() => return Err(settled_and_held(line)),
+            Some(wanted) => self.hold(id, wanted.kind, &wanted.reason),
+            None if todo.hold.is_some() => self.emit(TodoUnheld { todo_id: id }),
+            None => {}
         }
         Ok(())
     }
@@ -225,13 +240,22 @@ impl Draft<'_> {
     /// present one goes back to pending.
     fn start_by_hand(&mut self, lines: &[Line], ids: &[TodoId]) -> Result<(), Refused> {
         for (line, id) in lines.iter().zip(ids) {
-            if line.mark == Mark::InProgress && self.todo(*id)?.status != Status::InProgress {
+            let todo = self.todo(*id)?;
+            let is_new = line.mark == Mark::InProgress && todo.status != Status::InProgress;
+            if is_new && todo.hold.is_none() {
                 self.can(Move::Start, *id)?;
                 return self.start(*id);
             }
         }
         Ok(())
     }
+}
+
+/// The refusal of a line whose mark settles the item while its comment holds it.
+pub(super) fn settled_and_held(line: &Line) -> Refused {
+    let what = "a completed or abandoned item is not held; remove the comment or change the mark";
+    let fault = LineFault { line: line.at, what: what.to_owned() };
+    Refusal::BadChecklist { faults: vec![fault] }.into()
 }
 
 /// The new item for a line that matches no row.

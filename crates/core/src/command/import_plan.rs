@@ -165,12 +165,11 @@ impl Draft<'_> {
         if todo.status.is_settled() {
             return Ok(());
         }
-        let (key, title) = (todo.external_id.as_deref(), node.node.content.as_str());
-        // If the file's title is unchanged, the root keeps a title that somebody gave it.
-        let retitled = key != Some(&*node.key) && todo.title != title;
-        let revised = (node.parent.is_none() && retitled).then(|| Self::unrevised(todo));
+        let title = node.node.content.as_str();
+        let retitled = node.parent.is_none() && todo.title != title;
+        let revised = retitled.then(|| Self::unrevised(todo));
         let description = &node.node.description;
-        let describes = key.is_some() || !description.is_empty();
+        let describes = todo.external_id.is_some() || !description.is_empty();
         let described = describes && todo.description != *description;
         if let Some(mut revised) = revised {
             title.clone_into(&mut revised.title);

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
-use super::edit_checklist::new_item;
+use super::edit_checklist::{new_item, settled_and_held};
 use crate::authority::Action;
 use crate::event::TodoCreated;
 use crate::issue::checklist::{Line, Mark};
@@ -54,18 +54,18 @@ impl Draft<'_> {
     }
 
     fn mark_imported(&mut self, line: &Line, id: TodoId) -> Result<(), Refused> {
-        match (line.mark, &line.hold) {
-            (Mark::Pending | Mark::InProgress, _) => Ok(()),
-            (Mark::Completed, _) => self.claim(id, None, &[]),
-            (Mark::Abandoned, _) => {
-                self.cancel(id, None);
-                Ok(())
+        match line.mark {
+            Mark::Held if line.hold.is_none() => {
+                return Err(Refusal::ReasonRequired { action: Action::Hold }.into());
             }
-            (Mark::Held, Some(held)) => {
-                self.hold(id, held.kind, &held.reason);
-                Ok(())
-            }
-            (Mark::Held, None) => Err(Refusal::ReasonRequired { action: Action::Hold }.into()),
+            Mark::Pending | Mark::InProgress | Mark::Held => {}
+            Mark::Completed | Mark::Claimed => self.claim(id, None, &[])?,
+            Mark::Abandoned if line.hold.is_some() => return Err(settled_and_held(line)),
+            Mark::Abandoned => self.cancel(id, None),
         }
+        if let Some(held) = &line.hold {
+            self.hold(id, held.kind, &held.reason);
+        }
+        Ok(())
     }
 }

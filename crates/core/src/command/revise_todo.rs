@@ -7,7 +7,7 @@ use crate::deadline::Deadline;
 use crate::event::TodoRevised;
 use crate::text::{Title, normalised};
 use crate::todo::{Priority, Todo};
-use crate::{Refused, TodoId};
+use crate::{Refusal, Refused, TodoId};
 
 /// New values for an item; absent fields stay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,11 @@ impl ReviseTodo {
         let title = self.title.as_ref().map_or(todo.title.as_str(), Title::as_str);
         if normalised(title) != normalised(&todo.title) {
             draft.check_unique(title)?;
+        }
+        if let Some(deadline) = self.deadline.filter(|deadline| todo.deadline != Some(*deadline))
+            && deadline.is_over_everywhere(draft.now)
+        {
+            return Err(Refusal::PastDate { given: deadline.to_string() }.into());
         }
         let mut revised = Draft::unrevised(&todo);
         title.clone_into(&mut revised.title);

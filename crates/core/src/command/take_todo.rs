@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::draft::{Draft, Leave};
 use crate::event::TodoTaken;
+use crate::plan::cancelled_above;
 use crate::policy::Wip;
 use crate::transition::Move;
 use crate::{Lease, Refusal, Refused, Status, Time, TodoId, TodoKind};
@@ -35,7 +36,8 @@ impl TakeTodo {
         draft.workable(self.todo_id)?;
         draft.not_waiting(self.todo_id)?;
         draft.not_assigned_to_another(self.todo_id)?;
-        draft.nothing_open_below(self.todo_id)?;
+        draft.not_dropped(self.todo_id)?;
+        draft.no_open_children(self.todo_id)?;
         draft.nobody_works(self.todo_id, self.clock)?;
         let todo = draft.todo(self.todo_id)?;
         let new_to_it = todo.assignee.as_ref() != Some(&draft.actor.agent);
@@ -86,11 +88,24 @@ impl Draft<'_> {
         let Some(agent) = todo.assignee.clone().filter(|_| self.policy().assigning_starts) else {
             return Ok(());
         };
-        let by_taking = self.state.leases.get(&id).is_some_and(|lease| lease.holder.is_some());
-        if agent == self.actor.agent || by_taking {
+        let lease = self.state.leases.get(&id);
+        let is_over = todo.assigned_by_taking && lease.is_some_and(|lease| lease.holder.is_some());
+        if agent == self.actor.agent || is_over {
             return Ok(());
         }
         Err(Refusal::AssignedToAnother { todo_id: id, title: todo.title.clone(), agent }.into())
+    }
+
+    /// Refuses a task with a cancelled task above it.
+    fn not_dropped(&self, id: TodoId) -> Result<(), Refused> {
+        let todo = self.todo(id)?;
+        match cancelled_above(&self.state, todo) {
+            None => Ok(()),
+            Some(above) => {
+                let (title, above) = (todo.title.clone(), above.title.clone());
+                Err(Refusal::BelowCancelled { title, above }.into())
+            }
+        }
     }
 
     /// Refuses an item that is claimed, held or deferred.

@@ -186,7 +186,7 @@ mod tests {
                 ("b", Some("Build"), step)
             ])
         );
-        for bad in ["", "some words", r#"{"items": []}"#, r#"[{"text": "a"}]"#, "- [?] a"] {
+        for bad in ["", "some words", r#"{"items": []}"#, r#"[{"text": "a"}]"#, "- [ab] a"] {
             assert_eq!(read(bad), None, "{bad}");
         }
         assert_eq!(proposal_in("no block"), None);

@@ -55,6 +55,17 @@ pub enum Report {
     },
 }
 
+impl Report {
+    /// The worker's text about finished work.
+    #[must_use]
+    pub fn result(&self) -> Option<&str> {
+        match self {
+            Self::Done { result, .. } => Some(result.as_str()),
+            Self::Failed { .. } => None,
+        }
+    }
+}
+
 /// Cancel a delegation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelDelegation {
@@ -98,6 +109,8 @@ impl Decide for HeartbeatDelegation {
         By { actor, .. }: By<'_>,
     ) -> Result<Self::Out, Refused> {
         fence(delegation, lease, self.epoch, self.clock, actor)?;
+        // A worker learns from its next heartbeat that the work was cancelled (F-2).
+        over(delegation)?;
         let until = self.clock.plus_seconds(self.lease_s);
         let holder = (self.lease_s > 0).then(|| actor.principal.clone());
         Ok(Lease { holder, epoch: self.epoch, until })
@@ -278,7 +291,8 @@ fn fence(
 
 /// A refusal that is logged.
 fn logged(delegation: &Delegation, refusal: Refusal) -> Refused {
-    let audit = DelegationRefused { delegation_id: delegation.id, refusal: refusal.clone() };
+    let (delegation_id, said) = (delegation.id, None);
+    let audit = DelegationRefused { delegation_id, refusal: refusal.clone(), said };
     Refused { refusal, audit: Some(Box::new(audit.into())) }
 }
 
@@ -317,8 +331,9 @@ mod tests {
         let order =
             Delegate { kind, mission, rationale, mode, review, todo_id, conversation_id, run_id };
         let project = ProjectId::from(ids.ulid());
-        let decision =
-            order.decide((project, None), By { actor: &root, now: CLOCK, ids: &mut ids }).unwrap();
+        let decision = order
+            .decide((project, None, 1), By { actor: &root, now: CLOCK, ids: &mut ids })
+            .unwrap();
         let mut state = None;
         assert!(apply_delegation(&mut state, &decision.events[0], CLOCK));
         state.unwrap()
@@ -379,7 +394,7 @@ mod tests {
             assert_eq!(renewed.unwrap_err(), refused);
             assert_eq!(refused.refusal.code(), "stale_epoch");
             let (delegation_id, refusal) = (delegation.id, refused.refusal.clone());
-            let line = Event::from(DelegationRefused { delegation_id, refusal });
+            let line = Event::from(DelegationRefused { delegation_id, refusal, said: None });
             assert_eq!(refused.audit, Some(Box::new(line)));
         }
     }

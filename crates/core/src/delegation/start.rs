@@ -2,16 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Delegation, DelegationState, Mode, Review};
+use super::{DEPTH_MAX, Delegation, DelegationState, Mode, Review};
 use crate::authority::{Action, Subject, Verdict, authority, may_any, owns};
 use crate::event::DelegationQueued;
+use crate::session::going;
 use crate::text::{Body, Title};
 use crate::{
     Actor, AgentPath, By, ConversationId, Decide, Decision, DelegationId, List, ProjectId, Refusal,
-    Refused, RunId, Session, Snapshot, TodoId, TodoKind,
+    Refused, RunId, Session, Snapshot, Todo, TodoId, TodoKind,
 };
 
-/// Hand work to a specialist.
+/// Hand work to a specialist. `On`: the project, the caller's session, and the depth of the new
+/// delegation: 1, or one more than that of the delegation the caller works on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delegate {
     pub kind: Title,
@@ -27,16 +29,20 @@ pub struct Delegate {
 }
 
 impl Decide for Delegate {
-    type On<'a> = (ProjectId, Option<&'a Session>);
+    type On<'a> = (ProjectId, Option<&'a Session>, u32);
     type Out = Decision;
 
     fn decide(
         &self,
-        (project_id, session): Self::On<'_>,
+        (project_id, session, depth): Self::On<'_>,
         By { actor, now, ids }: By<'_>,
     ) -> Result<Self::Out, Refused> {
         if !may_any(actor.role, Subject::Delegation, Action::Create) {
             return Err(Refusal::MayNotDelegate { role: actor.role }.into());
+        }
+        session.map_or(Ok(()), going)?;
+        if depth > DEPTH_MAX {
+            return Err(Refusal::DelegationTooDeep { limit: DEPTH_MAX }.into());
         }
         let path = format!("{}.subagents.{}", actor.agent, self.kind);
         let Some(agent) = AgentPath::parse(&path) else {
@@ -76,9 +82,18 @@ impl Decide for Delegate {
 }
 
 impl Delegate {
-    /// May the actor delegate an item of this list? Only if it may see the list: the result becomes
-    /// a claim in its name.
-    pub fn may_concern(list: &List, actor: &Actor) -> Result<(), Refusal> {
+    /// May the actor delegate this item of a list? Only if it may see the list: the result becomes
+    /// a claim in its name. Nobody works on a settled item.
+    pub fn may_concern(list: &List, item: Option<&Todo>, actor: &Actor) -> Result<(), Refusal> {
+        Self::may_see(list, actor)?;
+        let Some(item) = item else { return Ok(()) };
+        if item.status.is_settled() {
+            return Err(Refusal::settled(item));
+        }
+        Ok(())
+    }
+
+    fn may_see(list: &List, actor: &Actor) -> Result<(), Refusal> {
         let (role, action, todo_kind) = (actor.role, Action::View, TodoKind::Step);
         let owned = owns(actor, &Snapshot::empty(list.clone()), None);
         match authority(role, list.kind(), todo_kind, action, owned) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::StopReason;
 use super::fingerprint::Fingerprint;
-use crate::plan::waiting;
+use crate::plan::{dropped, waiting};
 use crate::select::{self, First};
 use crate::todo::HoldKind;
 use crate::{ListKind, Snapshot, Status, Time, Todo, TodoId};
@@ -58,6 +58,20 @@ impl Work {
         work
     }
 
+    /// Like `of`, for an agent that has tools only for these kinds of lists. If nothing else is left
+    /// to work on, the other lists count too, and the second value is false: no tool fits.
+    #[must_use]
+    pub fn within(lists: &[Snapshot], workable: &[ListKind], now: Time) -> (Self, bool) {
+        let is_workable = |list: &&Snapshot| workable.contains(&list.list.kind());
+        let work = Self::of(lists.iter().filter(is_workable), now);
+        if work.actionable > 0 || lists.iter().all(|list| is_workable(&list)) {
+            return (work, true);
+        }
+        let all = Self::of(lists, now);
+        let has_todo_tool = all.actionable == 0;
+        (all, has_todo_tool)
+    }
+
     fn add(&mut self, list: &Snapshot, now: Time, print: &mut Fingerprint) {
         let kind = list.list.kind();
         let mut loaded = 0;
@@ -65,9 +79,10 @@ impl Work {
         // One pass over the items: those of a long list do not fit the CPU cache.
         let mut first = First::of(list);
         let mut marks = Vec::with_capacity(list.todos.len());
-        let waiting = waiting(list);
+        let (waiting, dropped) = (waiting(list), dropped(list));
         for todo in list.todos.values().filter(in_view) {
-            let is_actionable = todo.is_actionable(now) && !waiting.contains(&todo.id);
+            let is_free = !waiting.contains(&todo.id) && !dropped.contains(&todo.id);
+            let is_actionable = todo.is_actionable(now) && is_free;
             if let Some(first) = &mut first {
                 first.see(todo, is_actionable);
             }
@@ -76,6 +91,10 @@ impl Work {
             if todo.status.is_settled() {
                 self.settled += 1;
                 loaded += 1;
+                continue;
+            }
+            if dropped.contains(&todo.id) {
+                self.settled += 1;
                 continue;
             }
             above.extend(todo.parent_id);
@@ -148,7 +167,9 @@ fn first_ready(list: &Snapshot, now: Time) -> Option<&Todo> {
     let open = list.todos.values().filter(in_view).filter(|todo| !todo.status.is_settled());
     let above: BTreeSet<TodoId> = open.filter_map(|todo| todo.parent_id).collect();
     let mut todos = select::ordered(list).into_iter();
-    let waiting = waiting(list);
-    let is_free = |todo: &Todo| !above.contains(&todo.id) && !waiting.contains(&todo.id);
+    let (waiting, dropped) = (waiting(list), dropped(list));
+    let is_free = |todo: &Todo| {
+        !above.contains(&todo.id) && !waiting.contains(&todo.id) && !dropped.contains(&todo.id)
+    };
     todos.find(|todo| todo.is_actionable(now) && is_free(todo))
 }

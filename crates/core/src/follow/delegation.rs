@@ -2,14 +2,17 @@
 
 use super::Then;
 use crate::authority::{Action, Subject, may_ever_on};
-use crate::command::{ClaimTodo, CompleteTodo, HoldTodo, UnholdTodo};
+use crate::command::{ClaimTodo, CompleteTodo, HoldTodo, StartTodo, UnholdTodo};
 use crate::conversation::{MessageKind, Speaker};
 use crate::delegation::{CancelDelegation, Delegate, DelegationState, Mode, Review};
 use crate::driver::Trigger;
 use crate::run::Completion;
 use crate::text::{Body, Title};
 use crate::todo::HoldKind;
-use crate::{Actor, Delegation, ListKind, Refusal, Run, Todo, TodoId};
+use crate::{
+    Actor, AgentPath, Decision, Delegation, Event, List, ListKind, Refusal, Role, Run, Snapshot,
+    Status, Todo, TodoId,
+};
 
 /// How much of an error is quoted in the reason of a hold, in characters.
 const REASON_MAX: usize = 300;
@@ -39,6 +42,52 @@ pub fn tried_again(item: &Todo) -> Option<Then> {
     is_failed.then(|| Then::change(Actor::system(), item.id, UnholdTodo { todo_id: item.id }))
 }
 
+/// A pending item of a turn that is delegated is in progress (Q-T1). Nothing happens if another item
+/// of the turn is.
+#[must_use]
+pub fn begun(list: &Snapshot, todo_id: TodoId, by: &Actor) -> Option<Then> {
+    let is_turn = list.list.kind() == ListKind::Turn;
+    list.todo(todo_id).filter(|item| is_turn && item.status == Status::Pending)?;
+    let under_way = |todo: &Todo| todo.status == Status::InProgress;
+    if list.todos.values().any(under_way) {
+        return None;
+    }
+    let actor = Actor { principal: by.principal.clone(), ..Actor::system() };
+    Some(Then::change(actor, todo_id, StartTodo { todo_id, reason: None }))
+}
+
+/// Why work on a task is cancelled that was assigned to another agent.
+pub const REPLACED: &str = "the task was assigned to another agent";
+
+/// Plan tasks were assigned: agents that work on them for somebody else are stopped (Q-O3).
+#[must_use]
+pub fn reassigned(list: &List, decided: &Decision, actor: &Actor) -> Vec<Then> {
+    if list.kind() != ListKind::Plan {
+        return Vec::new();
+    }
+    let assigned = decided.events.iter().filter_map(|event| match event {
+        Event::TodoAssigned(e) => e.assignee.clone().map(|assignee| (e.todo_id, assignee)),
+        _ => None,
+    });
+    let by = &actor.principal;
+    let then = |(todo_id, assignee)| Then::StopReplaced { todo_id, assignee, by: by.clone() };
+    assigned.map(then).collect()
+}
+
+/// Does this delegation of a task end, because the task was assigned to another agent? Not if the
+/// assignment is to its own agent or to the one that delegated, or was made by its worker.
+#[must_use]
+pub fn is_replaced(
+    delegation: &Delegation,
+    holder: Option<&str>,
+    (assignee, by): (&AgentPath, &str),
+) -> bool {
+    let is_same = *assignee == delegation.agent
+        || *assignee == delegation.parent_agent
+        || assignee.as_str() == delegation.kind;
+    !delegation.state.is_over() && !is_same && holder != Some(by)
+}
+
 /// The facts besides the delegation that was reported on.
 #[derive(Clone, Copy, Debug)]
 pub struct Reported<'a> {
@@ -63,19 +112,26 @@ pub fn reported(delegation: &Delegation, on: &Reported<'_>) -> Vec<Then> {
         if delegation.mode == Mode::Async && delegation.state.is_over() {
             then.push(Then::CallUpon(chat));
         }
-        then.extend(claimed(delegation, on.by));
     }
+    then.extend(claimed(delegation, on));
     then.extend(held(delegation));
     then.extend(completed(delegation, on));
     then.extend(resumed(delegation));
     then
 }
 
-/// An item done in a chat is claimed in the reporter's name, for its reviewer. A failure settles
-/// nothing (F-8).
-fn claimed(delegation: &Delegation, by: &Actor) -> Option<Then> {
+/// An item of a pillar or a plan that is done is claimed in the reporter's name, for its reviewer. On
+/// other lists the agent that delegated says what is done: it completes the item, or claims it
+/// itself. A failure settles nothing (F-8).
+fn claimed(delegation: &Delegation, on: &Reported<'_>) -> Option<Then> {
     let todo_id = delegation.todo_id.filter(|_| delegation.state == DelegationState::Returned)?;
-    let actor = Actor { principal: by.principal.clone(), ..Actor::system() };
+    let may_claim = match on.list? {
+        ListKind::Pillar => Actor::system(),
+        // Root delegated the task, and root may claim it for anybody.
+        ListKind::Plan => Actor::new(Role::Root, delegation.parent_agent.clone()),
+        ListKind::Turn | ListKind::Session | ListKind::Issue => return None,
+    };
+    let actor = Actor { principal: on.by.principal.clone(), ..may_claim };
     let (outcome, evidence) = (delegation.result.clone(), Vec::new());
     Some(Then::change(actor, todo_id, ClaimTodo { todo_id, outcome, evidence, clock: None }))
 }

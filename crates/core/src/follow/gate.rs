@@ -79,8 +79,7 @@ pub fn overdue(gate: &Gate, answer: &AnswerGate) -> Result<Option<(TodoId, Comma
         _ => String::new(),
     };
     let Some((said, _)) = answer::parse(&text) else {
-        let fault = format!("answer with {}", answer::SPELLING);
-        return Err(Refusal::BadResponse { faults: vec![fault] });
+        return Err(Refusal::UnknownAnswer { expected: answer::SPELLING.to_owned() });
     };
     let reason = Some(format!("answered: {}", text.trim()));
     let command: Command = match said {

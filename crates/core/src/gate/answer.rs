@@ -130,6 +130,10 @@ impl AnswerGate {
             (None, true) => return Ok(()),
             (None, false) => issue.changed_since(gate.revision.unwrap_or(0)),
             (Some(seen), _) if seen == issue.revision => return Ok(()),
+            // Nobody can have seen a revision that there is not yet.
+            (Some(seen), _) if seen > issue.revision => {
+                issue.changed_since(gate.revision.unwrap_or(0))
+            }
             // A sign-off of an older version does not record which parts it covers.
             (Some(_), _) if gate.end.is_none() => Vec::new(),
             (Some(seen), _) => match issue.changed_since(seen) {
@@ -245,6 +249,8 @@ mod tests {
             (&gate, at(9, &claims), Some(4), changed(&[Part::Claims], 9)),
             (&gate, at(9, &claims), Some(6), None),
             (&gate, at(9, &claims), Some(9), None),
+            (&gate, at(9, &claims), Some(10), changed(&[Part::Claims], 9)),
+            (&gate, at(9, &[]), Some(9999), changed(&[], 9)),
             (&gate, at(9, &claims), Some(1), changed(&[Part::Criteria, Part::Claims], 9)),
             (&asked(4, None), at(9, &[]), None, changed(&[], 9)),
             (&asked(4, None), at(9, &[]), Some(8), changed(&[], 9)),

@@ -6,6 +6,7 @@ use super::{Details, Gate, GateState, Purpose};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{GateCollected, GateOpened, GateSuperseded};
 use crate::issue::IssueStatus;
+use crate::session::going;
 use crate::text::{Body, normalised};
 use crate::{
     By, Decide, Decision, GateId, Issue, ProjectId, Refusal, Refused, RunId, Session, Snapshot,
@@ -62,6 +63,7 @@ impl Decide for OpenGate {
         if !may_any(actor.role, Subject::Gate, Action::Ask) {
             return Err(Refusal::MayNotAsk { role: actor.role }.into());
         }
+        ground.session.map_or(Ok(()), going)?;
         if let Details::Form(form) = &self.details {
             form.check().map_err(|fault| Refusal::BadForm { fault })?;
         }

@@ -88,8 +88,10 @@ pub fn follow(
     now: Time,
     ids: &mut Ids,
 ) -> Decision {
-    // A renewed lease changes nothing visible.
-    if decided.events.iter().all(|event| matches!(event, Event::TodoTaken(_))) {
+    // A renewed lease changes nothing visible. A refused sign-off is told even if it opens nothing
+    // again.
+    let is_refusal = matches!(command, Command::RefuseSignOff(_));
+    if !is_refusal && decided.events.iter().all(|event| matches!(event, Event::TodoTaken(_))) {
         return Decision::default();
     }
     let mut events: Vec<Event> = lines_about(checklist, command, decided)
@@ -152,10 +154,13 @@ fn lines_about(checklist: &Snapshot, command: &Command, decided: &Decision) -> V
                 _ => None,
             });
             let titles: Vec<String> = returned.map(|todo| format!("`{}`", todo.title)).collect();
-            let open = if titles.is_empty() { "nothing".to_owned() } else { titles.join(", ") };
+            let open = match titles.join(", ") {
+                none if none.is_empty() => String::new(),
+                titles => format!(" Open again: {titles}."),
+            };
             let said = refused.feedback.as_str();
             let stop = if said.ends_with(['.', '!', '?']) { "" } else { "." };
-            lines.push(format!("Sign-off refused: {said}{stop} Open again: {open}."));
+            lines.push(format!("Sign-off refused: {said}{stop}{open}"));
         }
         _ => {}
     }

@@ -22,6 +22,22 @@ pub fn urgency(issue: &Issue) -> (Priority, i64) {
     (issue.priority.unwrap_or_default(), issue.number)
 }
 
+/// The same order as one number, for a page that continues after an issue.
+#[must_use]
+pub fn rank(issue: &Issue) -> i64 {
+    let (priority, number) = urgency(issue);
+    let urgency = match priority {
+        Priority::Critical => 0,
+        Priority::High => 1,
+        Priority::Medium => 2,
+        Priority::Low => 3,
+    };
+    urgency * RANK + number
+}
+
+/// More than the number of any issue. The store repeats it in SQL.
+pub const RANK: i64 = 10_000_000_000;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,7 +66,11 @@ mod tests {
 
     #[test]
     fn an_issue_without_a_priority_is_of_medium_urgency() {
-        let with = |priority, number| urgency(&Issue { priority, number, ..issue(3) });
+        let issue = |priority, number| Issue { priority, number, ..issue(3) };
+        let with = |priority, number| {
+            let issue = issue(priority, number);
+            (urgency(&issue), rank(&issue))
+        };
         let order = [
             with(Some(Priority::Critical), 9),
             with(Some(Priority::High), 8),

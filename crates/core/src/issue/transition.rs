@@ -10,9 +10,23 @@ use super::{Issue, IssueStatus, MoveVerdict, Part, ledger, may_move, ways};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{IssueTransitionRefused, IssueTransitioned};
 use crate::gate::{Gate, GateState, Purpose};
+use crate::named::named;
 use crate::session::{Session, SessionState};
 use crate::text::Body;
 use crate::{Actor, By, Decide, Decision, Refusal, Refused, Snapshot, Status, Todo, TodoKind};
+
+named! {
+    /// Why a sign-off that the operator gave does not count for a move.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Void {
+        /// A part that it covers has changed since.
+        Changed = "changed",
+        /// It is for the other way to close the issue.
+        OtherEnd = "other_end",
+        /// It is for another session, or its session was unbound, paused or ended.
+        OtherSession = "other_session",
+    }
+}
 
 /// Move an issue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +70,20 @@ impl Closing<'_> {
     }
 }
 
+impl Closing<'_> {
+    /// Why a sign-off that was given does not let this actor close the issue.
+    fn void(&self, issue: &Issue, to: IssueStatus, actor: &Actor) -> Option<Void> {
+        let gate = self.sign_off.filter(|gate| gate.state == GateState::Resumed)?;
+        if !gate.is_current(issue) {
+            return Some(Void::Changed);
+        }
+        if gate.end.is_some_and(|end| end != to) {
+            return Some(Void::OtherEnd);
+        }
+        (!self.is_signed_off(issue, to, actor)).then_some(Void::OtherSession)
+    }
+}
+
 impl Decide for TransitionIssue {
     type On<'a> = (&'a Issue, Closing<'a>);
     type Out = Decision;
@@ -70,8 +98,9 @@ impl Decide for TransitionIssue {
         match may_move(role, from, to, granted) {
             MoveVerdict::Deny => {
                 let asked = closing.sign_off.map(|gate| gate.state);
+                let void = closing.void(issue, to, actor);
                 let refusal =
-                    Refusal::IssueMoveNotPermitted { role, number, status: from, to, asked };
+                    Refusal::IssueMoveNotPermitted { role, number, status: from, to, asked, void };
                 // Closing and reopening are judgements: a denied attempt is logged.
                 let audit = (from.is_closed() || to.is_closed()).then(|| {
                     let refusal = refusal.clone();

@@ -1,7 +1,10 @@
 //! Reads a person's reply to an escalation: "extend to 2026-12-01", "cancel" (M-77).
 //!
-//! A reply in the mission chat may name its item by a part of the title; it must if several items
-//! are asked about. Any other text is an ordinary message.
+//! A reply in the mission chat may name its item by its title or a part of it; it must if several
+//! items are asked about. A whole title wins over a part, even if the title contains a date or a word
+//! that would end the clause. Any other text is an ordinary message.
+
+use std::fmt;
 
 use serde_json::Value;
 
@@ -15,6 +18,15 @@ use crate::gate::{AnswerGate, GateDecision};
 pub enum Answer {
     Extend(Deadline),
     Cancel,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Extend(deadline) => write!(f, "extend to {deadline}"),
+            Self::Cancel => f.write_str("cancel"),
+        }
+    }
 }
 
 /// The words that begin an answer.
@@ -74,12 +86,14 @@ fn first_clause<'w>(first: &str, rest: &'w [&'w str]) -> Option<&'w [&'w str]> {
     Some(rest)
 }
 
+/// Words that name no title.
+const SMALL: [&str; 14] = [
+    "to", "until", "till", "it", "the", "deadline", "please", "of", "this", "that", "one", "todo",
+    "item", "task",
+];
+
 /// The words that may name a title: without the date and common small words.
 fn named(words: &[&str]) -> String {
-    const SMALL: [&str; 14] = [
-        "to", "until", "till", "it", "the", "deadline", "please", "of", "this", "that", "one",
-        "todo", "item", "task",
-    ];
     let telling = words.iter().filter(|word| {
         let bare = bare(word);
         !bare.is_empty() && !SMALL.contains(&bare.as_str()) && date(word).is_none()
@@ -99,6 +113,12 @@ pub fn meant<'t>(said: &str, titles: &[&'t str]) -> Result<usize, Vec<&'t str>> 
         let title = named(&title.split_whitespace().collect::<Vec<_>>()).to_lowercase();
         title.contains(&said)
     };
+    let is_it = |title: &&str| title.trim().to_lowercase() == said;
+    if titles.iter().filter(|title| is_it(title)).count() == 1
+        && let Some(at) = titles.iter().position(is_it)
+    {
+        return Ok(at);
+    }
     let fitting: Vec<usize> =
         titles.iter().enumerate().filter(|(_, title)| holds(title)).map(|(n, _)| n).collect();
     match fitting[..] {
@@ -108,12 +128,81 @@ pub fn meant<'t>(said: &str, titles: &[&'t str]) -> Result<usize, Vec<&'t str>> 
     }
 }
 
+/// Finds a whole title in an answer: after the first word ("cancel Audit CI"), or before it with a
+/// colon or a dash ("Audit CI: cancel"). Returns the longest one, and the answer without it.
+fn with_title(text: &str, titles: &[&str]) -> Option<(usize, Answer)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut found: Option<(usize, usize, Answer)> = None;
+    for (at, title) in titles.iter().enumerate() {
+        let title: Vec<&str> = title.split_whitespace().collect();
+        let Some(answer) = around(&words, &title) else { continue };
+        match &found {
+            Some((_, length, _)) if *length > title.len() => {}
+            // Two items with the same title: which one is meant is not clear.
+            Some((other, length, _)) if *length == title.len() && *other != at => return None,
+            _ => found = Some((at, title.len(), answer)),
+        }
+    }
+    found.map(|(at, _, answer)| (at, answer))
+}
+
+/// The answer in these words, if they are a whole answer around this title.
+fn around(words: &[&str], title: &[&str]) -> Option<Answer> {
+    let whole = |words: Vec<&str>| {
+        parse(&words.join(" ")).filter(|(_, said)| said.is_empty()).map(|(answer, _)| answer)
+    };
+    if let Some(end) = title_at(words, title) {
+        let rest = &words[title.len()..];
+        let is_parted =
+            end.ends_with([':', ',']) || rest.first().is_some_and(|word| bare(word).is_empty());
+        let rest = rest.iter().skip_while(|word| bare(word).is_empty());
+        return is_parted.then(|| whole(rest.copied().collect())).flatten();
+    }
+    let is_skipped = |word: &&&str| {
+        let word = bare(word);
+        word.is_empty() || SMALL.contains(&word.as_str()) || date(&word).is_some()
+    };
+    let skipped = words.iter().skip(1).take_while(is_skipped).count();
+    (1..=skipped + 1).find_map(|start| {
+        let end = title_at(words.get(start..)?, title)?;
+        let mut rest = words[..start].to_vec();
+        // The mark after the title ends the clause, or makes it a question.
+        rest.push(end);
+        rest.extend(&words[start + title.len()..]);
+        whole(rest)
+    })
+}
+
+/// Do the words begin with this title, perhaps in quotes? Returns the marks after it.
+fn title_at<'w>(words: &[&'w str], title: &[&str]) -> Option<&'w str> {
+    let (last, first) = title.split_last()?;
+    let said = words.get(..title.len())?;
+    let (end, begin) = said.split_last()?;
+    let quotes = |c: char| matches!(c, '"' | '\'' | '`' | '“' | '”' | '‘' | '’' | '«' | '»');
+    let unquoted = |(n, word): (usize, &&str)| match n {
+        0 => word.trim_start_matches(quotes).to_lowercase(),
+        _ => word.to_lowercase(),
+    };
+    let is_same = begin.iter().enumerate().map(unquoted).eq(first.iter().map(|w| w.to_lowercase()));
+    let end = if begin.is_empty() { end.trim_start_matches(quotes) } else { end };
+    let split = end.char_indices().map(|(n, _)| n).chain([end.len()]);
+    let mut ends = split.filter(|n| {
+        let marks =
+            end[*n..].chars().all(|c| quotes(c) || matches!(c, '.' | ',' | ';' | ':' | '!' | '?'));
+        marks && end[..*n].to_lowercase() == last.to_lowercase()
+    });
+    let n = ends.next().filter(|_| is_same)?;
+    Some(end[n..].trim_matches(quotes))
+}
+
 /// The mission whose escalations this message may answer: a person wrote it in the mission's chat,
-/// and it reads as an answer (M-77).
+/// and a word in it begins an answer (M-77).
 #[must_use]
 pub fn asked_in<'c>(chat: &'c Conversation, actor: &Actor, text: &str) -> Option<&'c About> {
     let may_answer = chat.channel == Channel::Mission && instructs(actor);
-    chat.about.as_ref().filter(|_| may_answer && parse(text).is_some())
+    let begins = |word: &str| EXTEND.contains(&word) || CANCEL.contains(&word);
+    let mut words = text.split_whitespace().map(bare);
+    chat.about.as_ref().filter(|_| may_answer && words.any(|word| begins(&word)))
 }
 
 /// What a person's message means for the items that are asked about.
@@ -130,20 +219,27 @@ pub enum Heeded {
 /// Reads words as the answer to one of the questions about these titles.
 #[must_use]
 pub fn heed(text: &str, titles: &[&str]) -> Heeded {
-    let Some((answer, said)) = parse(text).filter(|_| !titles.is_empty()) else {
-        return Heeded::Nothing;
-    };
-    let at = match meant(&said, titles) {
-        Ok(at) => at,
-        Err(candidates) => {
-            return Heeded::Unclear(format!("Which one? Name it: {}.", candidates.join("; ")));
-        }
+    let read = parse(text).filter(|_| !titles.is_empty());
+    let (at, answer) = match (with_title(text, titles), &read) {
+        (Some(found), _) => found,
+        (None, None) => return Heeded::Nothing,
+        (None, Some((answer, said))) => match meant(said, titles) {
+            Ok(at) => (at, *answer),
+            Err(candidates) => {
+                return Heeded::Unclear(format!("Which one? Name it: {}.", candidates.join("; ")));
+            }
+        },
     };
     let reply = match answer {
         Answer::Extend(deadline) => format!("Extended to {deadline}: {}", titles[at]),
         Answer::Cancel => format!("Cancelled: {}", titles[at]),
     };
-    let response = Some(Value::String(text.trim().to_owned()));
+    // The person's own words, if they read as this answer without the titles.
+    let response = match read {
+        Some((read, _)) if read == answer => text.trim().to_owned(),
+        _ => answer.to_string(),
+    };
+    let response = Some(Value::String(response));
     Heeded::Answer { at, answer: AnswerGate::plain(GateDecision::Resume, response), reply }
 }
 
@@ -180,6 +276,45 @@ mod tests {
         ] {
             assert_eq!(parse(text), None, "{text}");
         }
+    }
+
+    /// M-77: a whole title wins, also if it is part of another, contains a date, or a word that would
+    /// end the clause.
+    #[test]
+    fn a_whole_title_names_its_item() {
+        let titles = [
+            "Audit",
+            "Audit CI",
+            "Write docs for API",
+            "Write docs for CLI",
+            "Ship, then rest",
+            "Report of 2026-01-01",
+        ];
+        for (text, at, answer) in [
+            ("cancel Audit", 0, "cancel"),
+            ("Cancel the audit.", 0, "cancel"),
+            ("cancel “Audit CI”, nobody needs it", 1, "cancel"),
+            ("cancel Audit because Audit CI does it too", 0, "cancel"),
+            ("cancel Write docs for API", 2, "cancel"),
+            ("cancel \"Write docs for CLI\"", 3, "cancel"),
+            ("extend Write docs for CLI to 2026-12-01", 3, "extend to 2026-12-01"),
+            ("drop Ship, then rest", 4, "cancel"),
+            ("extend Report of 2026-01-01 to 2026-12-01", 5, "extend to 2026-12-01"),
+            ("Audit: cancel", 0, "cancel"),
+            ("Audit CI: extend to 2026-12-01", 1, "extend to 2026-12-01"),
+            ("Audit CI - extend to 2026-12-01", 1, "extend to 2026-12-01"),
+        ] {
+            let found = with_title(text, &titles).map(|(at, answer)| (at, answer.to_string()));
+            assert_eq!(found, Some((at, answer.to_owned())), "{text}");
+            let heeded = heed(text, &titles);
+            assert!(matches!(heeded, Heeded::Answer { at: of, .. } if of == at), "{heeded:?}");
+        }
+        for text in ["cancel Audit?", "Audit CI: why cancel?", "cancel audit logs", "Audit is late"]
+        {
+            assert_eq!(with_title(text, &titles), None, "{text}");
+        }
+        assert_eq!(heed("Audit: looks fine", &titles), Heeded::Nothing);
+        assert_eq!(with_title("cancel a", &["a", "a"]), None, "which of the two is not clear");
     }
 
     #[test]

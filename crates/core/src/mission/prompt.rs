@@ -208,12 +208,14 @@ pub fn escalation(todo: &Todo) -> String {
     format!("{} Please advise: extend deadline or cancel?", overdue(todo))
 }
 
-/// The message to the person about an overdue item that the mission's rules have cancelled.
+/// The message to the person about an overdue item that the mission's rules have cancelled: the
+/// question of every overdue item (M-76), and what the rules have answered.
 #[must_use]
 pub fn called_off(todo: &Todo) -> String {
     format!(
-        "{} It was never started and is cancelled now; create it anew to keep it.",
-        overdue(todo)
+        "{} It was never started and is cancelled now by the mission's rules; create it anew to \
+         keep it.",
+        escalation(todo)
     )
 }
 

@@ -171,7 +171,7 @@ fn checkbox(text: &str) -> Option<(Mark, &str)> {
     let mark = match mark {
         "x" | "X" => Mark::Done,
         "-" | "~" => Mark::Dropped,
-        " " | "" | "\t" | "\u{a0}" | "/" | ">" | "!" => Mark::Open,
+        " " | "" | "\t" | "\u{a0}" | "/" | ">" | "!" | "?" => Mark::Open,
         _ => return None,
     };
     let apart = rest.starts_with(char::is_whitespace) && !rest.trim().is_empty();

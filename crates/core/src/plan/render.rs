@@ -156,10 +156,11 @@ impl<'a> Teller<'a> {
             Reason::ReadyToClose => "ready to close",
             _ => "current",
         };
-        let (settled, total) = (self.tree.settled(), self.tree.len());
+        let (settled, total) = self.tree.settled();
+        let noun = if total == 1 { "task" } else { "tasks" };
         let title = normalised(&self.branch(current).todo.title);
         let mut line =
-            format!("Plan {}: {settled} of {total} tasks settled; {word}: {title}", self.file);
+            format!("Plan {}: {settled} of {total} {noun} settled; {word}: {title}", self.file);
         let shown = self.shown(current);
         if shown != current {
             let above = normalised(&self.branch(shown).todo.title);

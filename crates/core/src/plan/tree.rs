@@ -2,7 +2,7 @@
 
 use super::after::open_before;
 use crate::select::pre_order;
-use crate::{Snapshot, Todo};
+use crate::{Snapshot, Status, Tally, Todo};
 
 /// The tasks in view, parents before children, siblings by position.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct Branch<'a> {
     pub depth: usize,
     /// The index after the last task below it.
     pub end: usize,
-    /// Neither completed nor cancelled.
+    /// Neither completed nor cancelled, and no task above it is cancelled.
     pub is_open: bool,
     /// Assigned and open (D-12).
     pub is_active: bool,
@@ -29,6 +29,8 @@ pub struct Branch<'a> {
     pub open_below: bool,
     /// It, or a task above it, comes after a task that is open.
     pub waits: bool,
+    /// A task above it is cancelled.
+    pub is_dropped: bool,
 }
 
 impl<'a> Tree<'a> {
@@ -38,13 +40,26 @@ impl<'a> Tree<'a> {
         let mut branches: Vec<Branch<'a>> = Vec::with_capacity(todos.len());
         for (index, (todo, parent)) in todos.into_iter().enumerate() {
             let depth = parent.map_or(0, |parent| branches[parent].depth + 1);
-            let is_open = !todo.status.is_settled();
+            let is_dropped = parent.is_some_and(|parent| {
+                let above: &Branch<'_> = &branches[parent];
+                above.is_dropped || above.todo.status == Status::Cancelled
+            });
+            let is_open = !todo.status.is_settled() && !is_dropped;
             let is_active = is_open && todo.assignee.is_some();
             let (end, open_below) = (index + 1, false);
             let waits = parent.is_some_and(|parent| branches[parent].waits)
                 || (!todo.after.is_empty() && open_before(snapshot, todo).next().is_some());
-            let branch = Branch { todo, parent, depth, end, is_open, is_active, open_below, waits };
-            branches.push(branch);
+            branches.push(Branch {
+                todo,
+                parent,
+                depth,
+                end,
+                is_open,
+                is_active,
+                open_below,
+                waits,
+                is_dropped,
+            });
         }
         for index in (0..branches.len()).rev() {
             let Branch { parent, end, is_open, open_below, .. } = branches[index];
@@ -101,9 +116,26 @@ impl<'a> Tree<'a> {
         open_before(self.snapshot, self.branches[of].todo).collect()
     }
 
-    /// How many tasks are completed or cancelled.
+    /// The tasks without subtasks. The progress of a plan is counted by these alone: a task with
+    /// subtasks is the sum of them, and would count twice.
+    pub fn leaves(&self) -> impl Iterator<Item = &Branch<'a>> {
+        let is_leaf = |(at, branch): &(usize, &Branch<'a>)| branch.end == at + 1;
+        self.branches.iter().enumerate().filter(is_leaf).map(|(_, branch)| branch)
+    }
+
+    /// How many tasks without subtasks are in which status.
     #[must_use]
-    pub fn settled(&self) -> usize {
-        self.branches.iter().filter(|branch| !branch.is_open).count()
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for leaf in self.leaves() {
+            *tally.of(leaf.todo.status) += 1;
+        }
+        tally
+    }
+
+    /// How many tasks without subtasks are not open, and how many there are.
+    #[must_use]
+    pub fn settled(&self) -> (usize, usize) {
+        (self.leaves().filter(|leaf| !leaf.is_open).count(), self.leaves().count())
     }
 }

@@ -5,6 +5,7 @@
 
 use super::words::{self, cut, end, names, quoted, short, there_are};
 use super::{Class, Misplaced, Refusal, Row};
+use crate::authority::Action;
 use crate::plan::TodoLineFault;
 use crate::plan::fault::in_a_circle;
 use crate::{ListKind, Role};
@@ -48,15 +49,28 @@ rows! {
     Self::AlreadySettled { title, status, settled_at, .. } => Conflict(
         "already_settled",
         match settled_at {
+            Some(at) => format!("`{title}` is already {status} since {}", at.to_the_second()),
+            None => format!("`{title}` is already {status}"),
+        },
+        "create a new item instead, or ask the operator to reopen it",
+    ),
+    Self::AlreadyClosed { title, status, settled_at, .. } => Conflict(
+        "already_settled",
+        match settled_at {
             Some(at) => format!("`{title}` is already {status} since {at}"),
             None => format!("`{title}` is already {status}"),
         },
-        "settled is final; create a new item instead",
+        "add it again as a new item if there is more to do",
     ),
     Self::WrongStatus { action, current, expected } => Conflict(
         "wrong_status",
-        format!("cannot {action}: the item is {current}"),
+        format!("cannot {}: the item is {current}", words::verb(*action)),
         format!("it must be {}", names(expected.iter().map(|s| s.name()), " or ")),
+    ),
+    Self::PastDate { given } => Malformed(
+        "past_date",
+        format!("{given} is not in the future"),
+        "give a later date or time",
     ),
     Self::NotPermitted { role, action, list, todo_kind, denial } => Forbidden(
         "not_permitted",
@@ -68,11 +82,11 @@ rows! {
         format!("{role} may name a model only for a run that its own process executes"),
         "leave the model out, or use `punch run --model` in this process",
     ),
-    Self::IssueMoveNotPermitted { role, number, status, to, asked } => Forbidden(
+    Self::IssueMoveNotPermitted { role, number, status, to, asked, void } => Forbidden(
         "not_permitted",
         format!("the role {role} may not move issue #{number} from {status} to {to}"),
         match role {
-            Role::Root if to.is_closed() => words::how_to_close(*asked),
+            Role::Root if to.is_closed() => words::how_to_close(*asked, *void),
             _ => "ask the operator to move it",
         },
     ),
@@ -104,11 +118,16 @@ rows! {
     Self::NotYourself { agent } => Forbidden(
         "not_permitted",
         format!("you are not `{agent}`"),
-        "report only your own status",
+        "name yourself, or an agent below you",
     ),
     Self::MayNotLead { role } => Forbidden(
         "not_permitted",
         format!("the role {role} may not do this to a mission"),
+        "ask the operator",
+    ),
+    Self::MayNotMerge { role } => Forbidden(
+        "not_permitted",
+        format!("the role {role} may not merge projects"),
         "ask the operator",
     ),
     Self::OneInProgress { title, .. } => Conflict(
@@ -194,6 +213,11 @@ rows! {
         format!("{} cannot be the parent here", end(todo_id)),
         "choose another parent in the same list",
     ),
+    Self::PlanTooDeep { limit } => Conflict(
+        "plan_too_deep",
+        format!("a plan has at most {limit} levels, and the parent is at the deepest"),
+        "choose a parent further up",
+    ),
     Self::BadPlace { title, why } => Conflict(
         "bad_place",
         match why {
@@ -210,6 +234,11 @@ rows! {
             Misplaced::OtherList => "name an item of the same list",
             Misplaced::OtherKind => "move criteria among criteria, and steps among steps",
         },
+    ),
+    Self::BelowCancelled { title, above } => Conflict(
+        "below_cancelled",
+        format!("`{title}` is below `{above}`, which is cancelled"),
+        "take another task, or reopen the cancelled one first",
     ),
     Self::Waiting { title, waits_for } => Conflict(
         "waiting",
@@ -285,14 +314,15 @@ rows! {
     ),
     Self::ChangedSinceAsked { number, changed, revision } => Conflict(
         "changed_since_asked",
-        format!(
-            "issue #{number} has changed since the sign-off was asked for: {} (it is at revision \
-             {revision})",
-            match names(changed.iter().map(|part| part.name()), ", ") {
-                parts if parts.is_empty() => "it".to_owned(),
-                parts => parts,
-            }
-        ),
+        match names(changed.iter().map(|part| part.name()), ", ") {
+            parts if parts.is_empty() => format!(
+                "issue #{number} is at revision {revision}, which is not the one you saw"
+            ),
+            parts => format!(
+                "issue #{number} has changed since the sign-off was asked for: {parts} (it is at \
+                 revision {revision})"
+            ),
+        },
         format!("look at it again; to accept it as it is now, expect revision {revision}"),
     ),
     Self::UnclaimedCriteria { number, criteria } => Conflict(
@@ -332,20 +362,20 @@ rows! {
     ),
     Self::NoSuchText { text, is_empty: true, .. } => Unknown(
         "no_such_text",
-        format!("no task has the text `{}`: the list is empty", short(text)),
-        "the list is empty: add tasks first",
+        format!("no item has the text `{}`: the list is empty", short(text)),
+        "the list is empty: add items first",
     ),
     Self::NoSuchText { text, nearest, .. } => Unknown(
         "no_such_text",
         format!(
-            "no task has the text `{}`; the nearest are {}",
+            "no item has the text `{}`; the nearest are {}",
             short(text),
             quoted(nearest, ", ")
         ),
         if words::looks_like_an_id(text) {
-            "tasks are addressed by their text, not by an id: pass the exact text"
+            "items are addressed by their text, not by an id: pass the exact text"
         } else {
-            "tasks are addressed by their text: pass the exact text of one"
+            "items are addressed by their text: pass the exact text of one"
         },
     ),
     Self::AmbiguousText { text, texts } => Conflict(
@@ -468,15 +498,20 @@ rows! {
         ),
         "give `confirm` to close it anyway",
     ),
-    Self::OpenSubtasks { title, children, .. } => Conflict(
+    Self::OpenSubtasks { title, children, action, .. } => Conflict(
         "open_children",
         format!(
             "`{title}` has {} below it: {}",
             if children.len() == 1 { "an open task" } else { "open tasks" },
             children.join(", ")
         ),
-        "complete or cancel them first; the operator may complete all of them with \
-         --with-children",
+        match action {
+            Action::Take => "take one of those instead",
+            _ => {
+                "complete or cancel them first; the operator may complete all of them with \
+                 --with-children"
+            }
+        },
     ),
     Self::StaleRevision { number, expected, revision, checklist } => Conflict(
         "stale_revision",
@@ -497,6 +532,11 @@ rows! {
         "unknown_gate",
         format!("there is no question `{}` in this project", short(gate)),
         "gate_list shows the questions that wait",
+    ),
+    Self::UnknownPermission { permission } => Unknown(
+        "unknown_permission",
+        format!("there is no permission `{}` in this project", short(permission)),
+        "permission_list shows the permissions",
     ),
     Self::AlreadyAnswered { gate, state, by, at, .. } => Conflict(
         "already_answered",
@@ -524,6 +564,11 @@ rows! {
         format!("the response does not fit the form: {}", faults.join("; ")),
         "answer each field as the form says",
     ),
+    Self::UnknownAnswer { expected } => Malformed(
+        "bad_response",
+        "the answer is not one that this question knows",
+        format!("answer with {expected}"),
+    ),
     Self::BadAgentType { name } => Malformed(
         "bad_agent_type",
         format!("`{}` is not a valid agent name", short(name)),
@@ -538,6 +583,11 @@ rows! {
         "delegation_over",
         format!("delegation {} is {} already", end(delegation), state.name()),
         "delegate the work again",
+    ),
+    Self::DelegationTooDeep { limit } => Conflict(
+        "delegation_too_deep",
+        format!("delegations nest {limit} deep at most, and yours is at that depth"),
+        "do the work yourself, or report what is missing",
     ),
     Self::NoProposal { delegation } => Conflict(
         "no_proposal",
@@ -698,5 +748,41 @@ rows! {
         "unknown_conversation",
         format!("there is no conversation `{}` in this project", short(conversation)),
         "conversation_list shows the chats",
+    ),
+    Self::UnknownMessage { message } => Unknown(
+        "unknown_message",
+        format!("there is no message `{}` in this conversation", cut(message)),
+        "conversation_show without after and before shows the messages with their ids",
+    ),
+    Self::UnknownProject { project, known } => Unknown(
+        "unknown_project",
+        format!("there is no project `{}` in this store", short(project)),
+        there_are(known, "a project is made with the first write to it"),
+    ),
+    Self::ProjectMerged { project, into } => Conflict(
+        "project_merged",
+        format!("project `{project}` was merged into `{into}`, which has its work now"),
+        format!(
+            "name project `{into}` in --project or punchlist.toml; `punch log --project {project}` \
+             shows what happened before, with the new numbers of its issues"
+        ),
+    ),
+    Self::MergeConflict { from, into, conflicts } => Conflict(
+        "merge_conflict",
+        match from == into {
+            true => format!("`{from}` cannot be merged into itself"),
+            false => format!("`{from}` and `{into}` both have {}", words::some(conflicts, ", ")),
+        },
+        "nothing was merged: a project has each of these once, so these two stay apart",
+    ),
+    Self::ProjectBusy { project, at_work } => Later(
+        "project_busy",
+        format!("somebody works in `{project}`: {}", words::some(at_work, "; ")),
+        "nothing was merged: let them finish, or release the items and stop the runs",
+    ),
+    Self::MergeUnconfirmed { from, into, issues, counts } => Conflict(
+        "unconfirmed",
+        words::would_merge(from, into, issues, counts),
+        "give `confirm` to merge them; it cannot be undone",
     ),
 }

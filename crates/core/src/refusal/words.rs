@@ -4,8 +4,11 @@ use std::fmt::Display;
 
 use crate::authority::{Action, Denial, who_may};
 use crate::gate::GateState;
+use crate::issue::Void;
 use crate::plan::PurgedPlan;
+use crate::project::{MergeCounts, NewNumber};
 use crate::text::counted;
+use crate::transition::Move;
 use crate::{ListKind, Role, TodoId, TodoKind};
 
 /// The caller's text, cut, so that a message does not repeat a whole page.
@@ -19,6 +22,14 @@ pub(super) fn short(text: &str) -> String {
 /// The short form of an id, which people can read and type.
 pub(super) fn end(id: &impl Display) -> String {
     crate::naming::short(&id.to_string()).to_owned()
+}
+
+/// The word of the operation for a move: an item that goes back to pending is released.
+pub(super) const fn verb(action: Move) -> &'static str {
+    match action {
+        Move::Yield => "release",
+        other => other.name(),
+    }
 }
 
 /// How a question was answered.
@@ -68,7 +79,7 @@ pub(super) fn not_permitted(
             format!("the role {role} may not {action} a criterion")
         }
         Denial::Role if list == ListKind::Issue => {
-            format!("the role {role} may not {action} on a checklist")
+            format!("the role {role} may not {action} items of a checklist")
         }
         Denial::Role => format!("the role {role} may not {action} on a {list} list"),
     }
@@ -98,13 +109,24 @@ pub(super) fn who_else(
 }
 
 /// What an agent that may not close an issue does next, by the state of its newest sign-off.
-pub(super) const fn how_to_close(asked: Option<GateState>) -> &'static str {
+pub(super) const fn how_to_close(asked: Option<GateState>, void: Option<Void>) -> &'static str {
     match asked {
         Some(GateState::Open) => "the operator has not answered your sign-off yet",
         Some(GateState::Refused) => {
             "the sign-off was refused: rework it, then ask again with checkpoint"
         }
-        Some(GateState::Resumed) => "it has changed since the sign-off: ask again with checkpoint",
+        Some(GateState::Resumed) => match void {
+            Some(Void::OtherEnd) => {
+                "the sign-off is for the other end: ask again with checkpoint, with this end"
+            }
+            Some(Void::OtherSession) => {
+                "the sign-off is for the session that asked, bound and running: close it there, or \
+                 ask again with checkpoint"
+            }
+            Some(Void::Changed) | None => {
+                "it has changed since the sign-off: ask again with checkpoint"
+            }
+        },
         _ => "ask for sign-off with checkpoint, purpose sign_off; the operator decides",
     }
 }
@@ -139,4 +161,36 @@ pub(super) fn looks_like_an_id(text: &str) -> bool {
     let is_number = !numbered.is_empty() && numbered.bytes().all(|byte| byte.is_ascii_digit());
     (is_number && text.split_whitespace().count() <= 2 && text.len() < 16)
         || TodoId::parse(text).is_some()
+}
+
+/// The first ten, and how many more there are.
+pub(super) fn some(of: &[impl Display], between: &str) -> String {
+    let named: Vec<String> = of.iter().take(10).map(ToString::to_string).collect();
+    match of.len().saturating_sub(10) {
+        0 => named.join(between),
+        more => format!("{}{between}and {more} more", named.join(between)),
+    }
+}
+
+pub(super) fn would_merge(
+    from: &str,
+    into: &str,
+    issues: &[NewNumber],
+    counts: &MergeCounts,
+) -> String {
+    let mut moved = vec![counted(issues.len() as u64, "issue", "issues")];
+    if let (Some(first), Some(last)) = (issues.first(), issues.last()) {
+        let numbers = match issues.len() {
+            1 => format!("#{} becomes #{}", first.from, first.to),
+            _ => format!("#{} becomes #{}, #{} #{}", first.from, first.to, last.from, last.to),
+        };
+        moved[0] = format!("{} ({numbers})", moved[0]);
+    }
+    moved.extend(counts.words());
+    let tokens = match counts.tokens {
+        0 => String::new(),
+        1 => format!("; 1 token that reaches only `{from}` would reach nothing"),
+        n => format!("; {n} tokens that reach only `{from}` would reach nothing"),
+    };
+    format!("this would move from `{from}` into `{into}`: {}{tokens}", moved.join(", "))
 }

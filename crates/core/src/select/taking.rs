@@ -8,9 +8,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{next, ordered};
-use crate::plan::{Tree, waiting};
+use crate::plan::{Tree, dropped, waiting};
 use crate::policy::{Wip, policy};
-use crate::{Actor, Snapshot, Status, Time, Todo, TodoId};
+use crate::{Actor, Lease, Snapshot, Status, Time, Todo, TodoId, TodoKind};
 
 /// The next item for a taker, whose holds that are over have been lifted. `clock` is the database's,
 /// which leases end by.
@@ -59,13 +59,15 @@ fn next_of_many<'a>(list: &'a Snapshot, taker: &Actor, now: Time, clock: Time) -
     let is_open = |todo: &&&Todo| !todo.status.is_settled();
     let open_parents: BTreeSet<TodoId> =
         in_order.iter().filter(is_open).filter_map(|todo| todo.parent_id).collect();
-    let waiting = waiting(list);
+    let (waiting, dropped) = (waiting(list), dropped(list));
     let begun = |todo: &Todo| {
         let lease = list.leases.get(&todo.id);
         match lease.and_then(|lease| lease.held_by(clock)) {
             Some(holder) if holder == taker.principal.as_str() => Some(Begun::HeldByTaker),
             Some(_) => None,
             None if todo.assignee.as_ref() == Some(&taker.agent) => Some(Begun::AssignedToTaker),
+            // An assignment that somebody made does not end with the lease.
+            None if todo.assignee.is_some() && !todo.assigned_by_taking => None,
             None => lease.filter(|lease| lease.holder.is_some()).map(|_| Begun::Abandoned),
         }
     };
@@ -74,7 +76,8 @@ fn next_of_many<'a>(list: &'a Snapshot, taker: &Actor, now: Time, clock: Time) -
         tree.branches().iter().map(|branch| (branch.todo.id, branch.depth)).collect();
     let in_progress = in_order.iter().enumerate().filter_map(|(at, todo)| {
         let is_leaf = todo.status == Status::InProgress && !open_parents.contains(&todo.id);
-        let begun = begun(todo).filter(|_| is_leaf && todo.is_actionable(now))?;
+        let is_free = is_leaf && todo.is_actionable(now) && !dropped.contains(&todo.id);
+        let begun = begun(todo).filter(|_| is_free)?;
         // What the taker holds is its own, even if it waits for another task since.
         let is_ready = begun == Begun::HeldByTaker || !waiting.contains(&todo.id);
         is_ready.then(|| ((begun, Reverse(depths.get(&todo.id).copied()), at), *todo))
@@ -82,9 +85,37 @@ fn next_of_many<'a>(list: &'a Snapshot, taker: &Actor, now: Time, clock: Time) -
     let first = in_progress.min_by_key(|(key, _)| *key).map(|(_, todo)| todo);
     first.or_else(|| {
         let mut pending = in_order.iter().copied().filter(|todo| {
-            let is_ready = todo.is_actionable(now) && !waiting.contains(&todo.id);
+            let is_free = !waiting.contains(&todo.id) && !dropped.contains(&todo.id);
+            let is_ready = todo.is_actionable(now) && is_free;
             is_ready && todo.status == Status::Pending && !parents.contains(&todo.id)
         });
         pending.next()
     })
+}
+
+/// Why nothing can be taken from a list that allows one item in progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Idle<'a> {
+    /// The one in progress is another caller's.
+    Held(&'a Todo, &'a Lease),
+    /// Items are open, but each is on hold, deferred, claimed or waiting.
+    NoneReady,
+    NoneOpen,
+}
+
+/// Why [`next_for`] finds nothing; the list is as it was given to that.
+#[must_use]
+pub fn idle(list: &Snapshot, clock: Time) -> Idle<'_> {
+    let in_view = || list.todos.values().filter(|todo| todo.removed_at.is_none());
+    let in_progress = in_view().filter(|todo| todo.status == Status::InProgress);
+    let mut held = in_progress.filter_map(|todo| {
+        let lease = list.leases.get(&todo.id).filter(|lease| lease.held_by(clock).is_some())?;
+        Some((todo, lease))
+    });
+    let is_open = |todo: &Todo| todo.kind == TodoKind::Step && !todo.status.is_settled();
+    match held.next() {
+        Some((todo, lease)) => Idle::Held(todo, lease),
+        None if in_view().any(is_open) => Idle::NoneReady,
+        None => Idle::NoneOpen,
+    }
 }

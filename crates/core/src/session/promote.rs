@@ -68,11 +68,17 @@ impl Step {
 }
 
 /// The open items in the order of the list, because a checklist is worked from the top. Texts that
-/// the checklist has already, and repeated texts, are left out.
-#[must_use]
-pub fn steps(list: &Snapshot, checklist: &Snapshot) -> Vec<Step> {
+/// the checklist has already as steps, and repeated texts, are left out. An item with the text of a
+/// criterion can be neither a second item of that text nor left out, so it is refused.
+pub fn steps(list: &Snapshot, checklist: &Snapshot) -> Result<Vec<Step>, Refusal> {
     let is_open = |todo: &&Todo| !todo.status.is_settled();
     let said = checklist.todos.values().filter(is_open);
+    let criteria = said.clone().filter(|todo| todo.kind == TodoKind::Criterion);
+    let criteria: BTreeSet<String> = criteria.map(|todo| normalised(&todo.title)).collect();
+    let both = ordered(list).into_iter().filter(is_open).map(|todo| normalised(&todo.title));
+    if let Some(text) = both.into_iter().find(|text| criteria.contains(text)) {
+        return Err(Refusal::DuplicateText { text });
+    }
     let mut said: BTreeSet<String> = said.map(|todo| normalised(&todo.title)).collect();
     let open = ordered(list).into_iter().filter(is_open);
     let new = open.filter(|todo| said.insert(normalised(&todo.title)));
@@ -86,7 +92,7 @@ pub fn steps(list: &Snapshot, checklist: &Snapshot) -> Vec<Step> {
             hold: todo.hold.as_deref().filter(|hold| hold.conflicts_with.is_none()).cloned(),
         })
     };
-    new.filter_map(step).collect()
+    Ok(new.filter_map(step).collect())
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ fn command(state: &Snapshot, now: Time, t: &Try) -> Option<Command> {
         5 | 6 => StartTodo { todo_id, reason: None }.into(),
         7 => {
             let epoch = n.is_multiple_of(2).then_some(i64::from(n % 3));
-            ReleaseTodo { todo_id, epoch, reason: text, clock: now }.into()
+            ReleaseTodo { todo_id, epoch, reason: text, clock: now, unassigns: false }.into()
         }
         8 | 9 => {
             let metrics_impacted = vec![];

@@ -41,10 +41,17 @@ pub(crate) fn touch(lines: &mut Vec<Line>, which: usize, choice: u8) {
             lines[at].phase = name.map(|name| Title::new(name).unwrap());
         }
         _ => {
-            lines[at].mark = Mark::ALL[usize::from(choice) / 8 % 5];
+            lines[at].mark = Mark::ALL[usize::from(choice) / 8 % 6];
             let reason = Body::new("by hand").unwrap();
             let kind = HoldKind::Failed;
-            lines[at].hold.get_or_insert(HeldFor { kind, reason });
+            match choice {
+                _ if lines[at].mark == Mark::Held => {
+                    lines[at].hold.get_or_insert(HeldFor { kind, reason });
+                }
+                192.. => lines[at].hold = Some(HeldFor { kind, reason }),
+                128.. => lines[at].hold = None,
+                _ => {}
+            }
         }
     }
 }
@@ -57,16 +64,26 @@ pub(crate) fn edit_of_nothing(state: &Snapshot, now: Time) -> Decision {
     decide(state, &command, &actor(Role::Operator), now, &mut Ids::new(now, 9)).unwrap()
 }
 
-/// What a list shows, except which item is in progress: the list decides that itself.
-fn faces<'a>(
-    lines: impl IntoIterator<Item = &'a Line>,
-) -> Vec<(TodoKind, Option<String>, Mark, String)> {
-    let face = |line: &Line| {
-        let mark = if line.mark == Mark::InProgress { Mark::Pending } else { line.mark };
-        let phase = line.phase.as_ref().map(ToString::to_string);
-        (line.kind, phase, mark, line.content.to_string())
-    };
-    lines.into_iter().map(face).collect()
+/// Where a line is, and what it says.
+fn place(line: &Line) -> (TodoKind, Option<String>, String) {
+    (line.kind, line.phase.as_ref().map(ToString::to_string), line.content.to_string())
+}
+
+/// Does a list show a line as it was written? Which item is in progress, the list decides itself.
+fn is_shown(shown: &Line, written: &Line) -> bool {
+    let is_open = |mark| matches!(mark, Mark::Pending | Mark::InProgress);
+    let is_held = shown.hold.as_ref().map(|hold| hold.kind);
+    let wanted = written.hold.as_ref().map(|hold| hold.kind);
+    let is_claimed = shown.mark == Mark::Completed && shown.claimed_by.is_some();
+    match written.mark {
+        Mark::Held => (is_open(shown.mark) || is_claimed) && is_held == wanted,
+        Mark::Claimed => is_claimed && is_held == wanted,
+        Mark::Pending | Mark::InProgress => is_open(shown.mark) && is_held == wanted,
+        // Settling lifts a hold.
+        Mark::Completed | Mark::Abandoned => {
+            shown.mark == written.mark && (is_held.is_none() || is_held == wanted)
+        }
+    }
 }
 
 /// The lines in the order a list has: criteria, steps without a phase, phases in order of
@@ -108,13 +125,22 @@ proptest! {
                 continue;
             }
             let after = parse(&shown(&world)).unwrap();
-            prop_assert_eq!(faces(&after), faces(in_list_order(&lines)));
+            let written = in_list_order(&lines);
+            let places = |line: &&Line| place(line);
+            let expected: Vec<_> = written.iter().map(places).collect();
+            prop_assert_eq!(after.iter().map(place).collect::<Vec<_>>(), expected);
+            for (shown, written) in after.iter().zip(written) {
+                prop_assert!(is_shown(shown, written), "{written:?} is shown as {shown:?}");
+            }
             let working = after.iter().filter(|line| line.mark == Mark::InProgress).count();
-            let waiting = |line: &&Line| line.kind == TodoKind::Step && line.mark == Mark::Pending;
+            let waiting = |line: &&Line| {
+                line.kind == TodoKind::Step && line.mark == Mark::Pending && line.hold.is_none()
+            };
             prop_assert!(working == 1 || !after.iter().any(|line| waiting(&line)));
             prop_assert_eq!(edit_of_nothing(&world.state, world.now), Decision::default());
             let claims = |state: &Snapshot| state.todos.values().filter(|t| t.claim.is_some()).count();
-            prop_assert!(claims(&world.state) <= claims(&before));
+            let made = lines.iter().filter(|line| line.mark == Mark::Claimed).count();
+            prop_assert!(claims(&world.state) <= claims(&before) + made);
         }
     }
 }

@@ -65,7 +65,7 @@ fn phase() -> impl Strategy<Value = Option<Title>> {
 fn line() -> impl Strategy<Value = Option<Line>> {
     let hold = prop::option::of((0..3usize, text()));
     let (notes, claim) = (prop::collection::vec(text(), 0..3), prop::option::of(text()));
-    (any::<bool>(), phase(), 0..5usize, text(), notes, claim, hold).prop_map(
+    (any::<bool>(), phase(), 0..6usize, text(), notes, claim, hold).prop_map(
         |(criterion, phase, mark, content, notes, claim, hold)| {
             let hold = hold.and_then(|(kind, reason)| {
                 Some(HeldFor { kind: HoldKind::ALL[kind], reason: Body::new(&reason).ok()? })
@@ -177,7 +177,7 @@ fn the_form_is_as_documented() {
     let mut noted = step(6, Mark::InProgress, "read the code");
     noted.notes =
         vec![Body::new("begin with the parser,\n\n  the oldest").unwrap(), Body::new("b").unwrap()];
-    let mut held = phased(step(14, Mark::Held, "build it"), "Second phase");
+    let mut held = phased(step(14, Mark::Pending, "build it"), "Second phase");
     let reason = Body::new("waiting for the key").unwrap();
     held.hold = Some(HeldFor { kind: HoldKind::Blocked, reason });
     let lines = vec![
@@ -202,7 +202,7 @@ fn the_form_is_as_documented() {
 - [-] skip
 
 # Second phase
-- [!] build it <!-- blocked: waiting for the key -->
+- [ ] build it <!-- blocked: waiting for the key -->
 
 # \\criteria
 - [ ] a phase of that name
@@ -224,12 +224,12 @@ fn steps_alone_have_no_heading() {
 #[test]
 fn other_spellings_are_accepted() {
     let markdown = "\u{feff}* [X] a\r\n+ [>] b\r\n- [~] c\r\n\r\n- [] d\r\n- \\[x\\] e\\_f\r\n\
-                    -\t[ x ]  g   h \r\n- [!] i <!--blocker:key-->\r\n###### Deep\r\n- [ ] j --> k\r\n\
+                    -\t[ x ]  g   h \r\n- [!] i <!--blocker:key-->\r\n- [?] l\r\n###### Deep\r\n- [ ] j --> k\r\n\
                     \t* Note: n\\\r\n\tm";
     let mut held = step(8, Mark::Held, "i");
     let reason = Body::new("key").unwrap();
     held.hold = Some(HeldFor { kind: HoldKind::Blocked, reason });
-    let mut deep = step(10, Mark::Pending, "j --> k");
+    let mut deep = step(11, Mark::Pending, "j --> k");
     deep.phase = Some(Title::new("Deep").unwrap());
     deep.notes = vec![Body::new("n\nm").unwrap()];
     let expected = vec![
@@ -240,6 +240,7 @@ fn other_spellings_are_accepted() {
         step(6, Mark::Completed, "e_f"),
         step(7, Mark::Completed, "g h"),
         held,
+        step(9, Mark::Claimed, "l"),
         deep,
     ];
     assert_eq!(parse(markdown), Ok(expected));
@@ -250,7 +251,7 @@ fn other_spellings_are_accepted() {
 fn every_fault_is_reported_with_its_line() {
     let long = "x".repeat(2_001);
     let markdown = format!(
-        "  - note: orphan\n- [?] a\n- [ ]\n- [ ] {long}\nprose\n- bullet\n- [x](link)\n#tag\n#\n\
+        "  - note: orphan\n- [%] a\n- [ ]\n- [ ] {long}\nprose\n- bullet\n- [x](link)\n#tag\n#\n\
          - [ ] same\n- [/]  same \n  - [ ] nested\n  loose\n  - note:\n  - note: off\\\n\n\
          <!--\n- [x] hidden\n-->\n- [ ] b <!-- id: 7 -->\n- [ ] c <!-- open\n\
          - [ ] d <!-- blocked: x --> e\n- [!] f\n- [!] g <!-- blocked: -->\n# Criteria\n- [/] h\n\
@@ -261,7 +262,7 @@ fn every_fault_is_reported_with_its_line() {
     let unreadable = "is not a heading, an item or a note; an item begins with `- [ ] `";
     let expected = [
         (1, "there is no item above this note"),
-        (2, "unknown mark `[?]`; there are [ ], [/], [x], [-] and [!]"),
+        (2, "unknown mark `[%]`; there are [ ], [/], [x] and [-]"),
         (3, "the text is empty or only white space"),
         (4, "the text has 2001 characters; the limit is 2000"),
         (5, unreadable),

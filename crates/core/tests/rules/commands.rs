@@ -4,8 +4,9 @@ use punchlist_core::authority::{Action, Denial};
 use punchlist_core::command::{
     AcceptTodo, AssignTodo, CancelTodo, ClaimTodo, CompleteTodo, CreateTodos, DeferTodo,
     DemoteTodo, HoldTodo, ListedTodo, NewTodo, NoteTodo, PromoteTodo, ReplaceTodos, ReturnTodo,
-    StartTodo,
+    ReviseTodo, StartTodo,
 };
+use punchlist_core::deadline::Deadline;
 use punchlist_core::effect::Effect;
 use punchlist_core::evidence::{Evidence, EvidenceKind};
 use punchlist_core::select;
@@ -136,6 +137,26 @@ fn a_step_that_became_ready_by_itself_is_promoted_with_the_next_command() {
     let note = || NoteTodo { todo_id: id, text: Body::new("still resting").unwrap() };
     world.run(&operator, note()).unwrap();
     assert_eq!(world.state.todos[&id].status, Status::InProgress);
+}
+
+/// M-77: a deadline is extended, not moved into the past.
+#[test]
+fn a_deadline_is_moved_only_to_a_later_date() {
+    let mut world = World::new(ListKind::Pillar);
+    let id = world.create(&["a"])[0];
+    let lead = actor(Role::Lead);
+    let revise = |deadline: &str| ReviseTodo {
+        todo_id: id,
+        title: None,
+        priority: None,
+        position: None,
+        deadline: Deadline::parse(deadline),
+        reason: Some("it takes longer".to_owned()),
+    };
+    let refused = world.run(&lead, revise("2020-01-01")).unwrap_err();
+    assert_eq!(refused.refusal, Refusal::PastDate { given: "2020-01-01".to_owned() });
+    world.run(&lead, revise("2199-01-01")).unwrap();
+    assert_eq!(world.state.todos[&id].deadline, Deadline::parse("2199-01-01"));
 }
 
 #[test]

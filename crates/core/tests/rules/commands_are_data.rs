@@ -24,6 +24,7 @@ use punchlist_core::mission::{
     Escalate, InitMission, MissionSpec, RunCycle, SetStanding, Standing,
 };
 use punchlist_core::plan::PurgePlans;
+use punchlist_core::project::MergeProjects;
 use punchlist_core::run::{
     CancelRun, ConfigureRun, DriveRun, RecordHosted, RecordReply, RecordResult, RecordStart,
     RecordSummary, Settings, StartRun, TakeRun, WakeRun,
@@ -192,6 +193,7 @@ fn every_serialised_command_is_read_back_unchanged() {
     let (metric, error) = ("m".to_owned(), "e".to_owned());
     seen.same(&FailCollection { metric, error, attempt: 2, gives_up: true });
     seen.same(&PurgePlans { older_than: Span::seconds(3), confirm: true });
+    seen.same(&MergeProjects { confirm: true });
     let (status, note) = (AgentStatus::Busy, some());
     seen.same(&punchlist_core::agent::RegisterAgent { agent: agent.clone(), kind: None });
     seen.same(&punchlist_core::agent::SetAgentStatus { agent, status, note });

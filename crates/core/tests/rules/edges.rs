@@ -67,7 +67,7 @@ fn proposed() -> Delegation {
     let root = Actor::new(Role::Root, AgentPath::primary());
     let project = ProjectId::from(ids.ulid());
     let decision =
-        command.decide((project, None), By { actor: &root, now, ids: &mut ids }).unwrap();
+        command.decide((project, None, 1), By { actor: &root, now, ids: &mut ids }).unwrap();
     let mut made = None;
     apply_delegation(&mut made, &decision.events[0], now);
     let content = Content::new("measure").unwrap();

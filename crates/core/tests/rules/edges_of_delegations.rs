@@ -25,7 +25,7 @@ pub(crate) fn delegated() -> Delegation {
     let now = Time::from_micros(1);
     let command = crate::world::order("do it");
     let project = ProjectId::from(Ids::new(now, 2).ulid());
-    let decision = decided(&command, (project, None), &delegator(), now).unwrap();
+    let decision = decided(&command, (project, None, 1), &delegator(), now).unwrap();
     let [Event::DelegationQueued(queued)] = &*decision.events else { panic!("{decision:?}") };
     Delegation::clone(&queued.delegation)
 }
@@ -33,6 +33,20 @@ pub(crate) fn delegated() -> Delegation {
 fn item(text: &str, phase: Option<&str>, kind: TodoKind) -> ProposedItem {
     let (content, phase) = (Content::new(text).unwrap(), phase.map(|p| Title::new(p).unwrap()));
     ProposedItem { content, phase, kind }
+}
+
+/// Every limit is finite (P-10): agents that only delegate to each other end.
+#[test]
+fn delegations_nest_eight_deep_at_most() {
+    let now = Time::from_micros(1);
+    let project = ProjectId::from(Ids::new(now, 2).ulid());
+    let at = |depth| {
+        let made =
+            decided(&crate::world::order("do it"), (project, None, depth), &delegator(), now);
+        made.map(drop).map_err(|refused| refused.refusal)
+    };
+    assert_eq!(at(8), Ok(()));
+    assert_eq!(at(9), Err(Refusal::DelegationTooDeep { limit: 8 }));
 }
 
 /// K-48: nothing of a proposed item is lost when it becomes an item of the checklist.

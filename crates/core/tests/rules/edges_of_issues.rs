@@ -114,7 +114,7 @@ fn a_change_of_an_issue_is_one_event_and_the_same_value_is_none() {
     assert_eq!(AssignIssue::away_from(session, &held), Some(free));
     assert_eq!(AssignIssue::away_from(other, &held), None, "it is another session's");
 
-    let until = Some(Time::from_micros(7));
+    let until = Some(NOW.plus_seconds(60));
     let later = Issue { defer_until: until, ..issue.clone() };
     for (on, until) in [(&issue, until), (&later, None)] {
         let deferred = IssueDeferred { issue_id, number, until, revision };

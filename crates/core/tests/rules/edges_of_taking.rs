@@ -2,12 +2,14 @@
 //! lease, assigning it, and reporting a result too late.
 
 use punchlist_core::authority::{Action, Denial, owns};
-use punchlist_core::command::{AssignTodo, ClaimTodo, CompleteTodo, HeartbeatTodo, TakeTodo};
+use punchlist_core::command::{
+    AssignTodo, ClaimTodo, CompleteTodo, HeartbeatTodo, ReleaseTodo, TakeTodo,
+};
 use punchlist_core::event::{CommandRefused, TodoAssigned, TodoStarted, TodoTaken};
 use punchlist_core::select::next_for;
 use punchlist_core::{
-    Actor, AgentPath, Command, Event, Lease, ListKind, Refusal, Refused, Role, Time, TodoId,
-    TodoKind,
+    Actor, AgentPath, Command, Event, Lease, ListKind, Refusal, Refused, Role, Status, Time,
+    TodoId, TodoKind,
 };
 
 use crate::world::{World, actor};
@@ -153,6 +155,51 @@ fn assigning_starts_a_pending_task_of_a_plan_and_nothing_else() {
     let todo_id = pillar.create(&["item"])[0];
     let events = assign(&mut pillar, Role::Lead, todo_id, &first);
     assert_eq!(events, [assigned(todo_id, &first)], "a pillar's item stays pending");
+}
+
+/// An assignment that somebody made survives the agent's own lease and release; one made by taking
+/// ends with them, until somebody assigns the task to the agent that took it.
+#[test]
+fn only_an_assignment_made_by_taking_ends_with_the_lease_or_the_release() {
+    let (first, second, boss) = (root("first"), root("second"), root("boss"));
+    let assign =
+        |to: &Actor, todo_id| AssignTodo { todo_id, assignee: to.agent.clone(), is_known: true };
+    let release = |todo_id, unassigns| ReleaseTodo {
+        todo_id,
+        epoch: None,
+        reason: None,
+        clock: Time::from_micros(0),
+        unassigns,
+    };
+    let mut world = World::new(ListKind::Plan);
+    let [assigned, taken] = world.create(&["assigned", "taken"])[..] else { unreachable!() };
+    let clock = world.now;
+    let later = clock.plus_seconds(60);
+    world.run(&boss, assign(&first, assigned)).unwrap();
+    for todo_id in [assigned, taken] {
+        take(&mut world, &first, todo_id, clock).unwrap();
+    }
+    let next = next_for(&world.state, &second, later, later).map(|todo| todo.id);
+    assert_eq!(next, Some(taken), "the lease on both is over");
+    let refused = take(&mut world, &second, assigned, later).unwrap_err();
+    assert_eq!(refused.code(), "assigned_to_another");
+    // The agent's own release ends its lease alone, and the task is still in progress.
+    world.run(&first, release(assigned, false)).unwrap();
+    let todo = world.state.todo(assigned).unwrap();
+    assert_eq!((todo.assignee.as_ref(), todo.status), (Some(&first.agent), Status::InProgress));
+    assert_eq!(take(&mut world, &second, assigned, later).unwrap_err().code(), refused.code());
+    world.run(&first, release(taken, false)).unwrap();
+    let todo = world.state.todo(taken).unwrap();
+    assert_eq!((todo.assignee.as_ref(), todo.status), (None, Status::Pending));
+    // One who may assign takes the assignment back, also its own.
+    world.run(&first, release(assigned, true)).unwrap();
+    assert_eq!(world.state.todo(assigned).unwrap().assignee, None);
+    take(&mut world, &second, taken, later).unwrap();
+    let events = world.run(&boss, assign(&second, taken)).unwrap().events;
+    let assignee = Some(second.agent.clone());
+    assert_eq!(events, [TodoAssigned { todo_id: taken, assignee }.into()], "it lasts from now on");
+    let over = later.plus_seconds(60);
+    assert_eq!(take(&mut world, &first, taken, over).unwrap_err().code(), refused.code());
 }
 
 /// Q-O3: a worker whose task was given to another may not settle it, but its result is logged.

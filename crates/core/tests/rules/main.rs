@@ -40,6 +40,7 @@ mod plan_render;
 mod plan_sync;
 mod plan_todo_file;
 mod plan_world;
+mod project_merge;
 mod run_begin;
 mod run_limits;
 mod session_lists;

@@ -229,6 +229,9 @@ fn the_root_keeps_its_identity_and_descriptions_follow_the_file() {
     let words = |title| world.state.todos[&id(&world, title)].description.as_str();
     assert_eq!((words("U"), words("a"), words("b")), ("New words.", "more", ""));
     nothing(&mut world, "# U\nNew words.\n1. a\n   more\n2. [x] b\n   late\n");
+    // It may also get its first title back.
+    import(&mut world, "# T\nNew words.\n1. a\n   more\n2. [x] b\n   late\n");
+    assert_eq!(outline(&world), "[ ] T #1\n  [ ] a #2\n  [x] b #3\n");
 }
 
 /// O-18, X-12: only roles that keep the plan import it, and other lists hold no plan.

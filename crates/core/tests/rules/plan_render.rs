@@ -65,7 +65,7 @@ fn the_line_names_the_current_task() {
     let mut world = worked_example();
     assert_eq!(
         told(&world, &nobody_known(), Form::Line),
-        "Plan docs/plans/2025-12-24-auth.md: 2 of 12 tasks settled; current: Spec review, in \
+        "Plan docs/plans/2025-12-24-auth.md: 2 of 9 tasks settled; current: Spec review, in \
          Task 2: Add login endpoint (@backend, active)"
     );
     for title in ["Spec review", "Code quality review"] {
@@ -73,11 +73,11 @@ fn the_line_names_the_current_task() {
     }
     assert_eq!(
         told(&world, &nobody_known(), Form::Line),
-        "Plan docs/plans/2025-12-24-auth.md: 4 of 12 tasks settled; ready to close: \
+        "Plan docs/plans/2025-12-24-auth.md: 4 of 9 tasks settled; ready to close: \
          Task 2: Add login endpoint (@backend, active)"
     );
     let world = grown("# T\n1. a\n");
-    let line = format!("Plan {PLAN_FILE}: 0 of 2 tasks settled; current: a (pending)");
+    let line = format!("Plan {PLAN_FILE}: 0 of 1 task settled; current: a (pending)");
     assert_eq!(told(&world, &nobody_known(), Form::Line), line);
 }
 

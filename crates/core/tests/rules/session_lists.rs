@@ -10,7 +10,9 @@ use punchlist_core::select::{incomplete, next};
 use punchlist_core::session;
 use punchlist_core::text::{Body, Content, Title};
 use punchlist_core::todo::{HoldKind, Priority};
-use punchlist_core::{Decision, ListKind, Refusal, Role, Snapshot, Status, Todo, Warning};
+use punchlist_core::{
+    Decision, ListKind, Refusal, Role, Snapshot, Status, Todo, TodoKind, Warning,
+};
 
 use crate::world::{World, actor};
 use Priority::{High, Low, Medium};
@@ -345,7 +347,7 @@ fn handing_on_keeps_settled_items_and_cancels_nothing() {
     write(&mut world, &items);
     let mut checklist = World::new(ListKind::Issue);
     checklist.create(&["d"]);
-    let steps = session::steps(&world.state, &checklist.state);
+    let steps = session::steps(&world.state, &checklist.state).unwrap();
     let told: Vec<_> = steps
         .iter()
         .map(|step| (step.item.title.as_str(), step.item.priority, step.is_begun))
@@ -353,6 +355,13 @@ fn handing_on_keeps_settled_items_and_cancels_nothing() {
     let expected = [("e", High, false), ("c", Medium, false), ("b", Low, true)];
     assert_eq!(told, expected);
     assert!(steps.iter().all(|step| step.hold.is_none()));
+    // An item that is also a criterion would be lost, so nothing is handed on.
+    let mut judged = World::new(ListKind::Issue);
+    let criterion =
+        NewTodo { kind: TodoKind::Criterion, ..NewTodo::titled(Title::new("e").unwrap()) };
+    judged.ok(Role::Operator, CreateTodos { items: vec![criterion] });
+    let refused = session::steps(&world.state, &judged.state).unwrap_err();
+    assert_eq!(refused, Refusal::DuplicateText { text: "e".to_owned() });
     world.ok(Role::Root, HandOnTodos { to: Title::new("issue #7").unwrap() });
     assert_eq!(shown(&world.state), [row("1", "a", Completed)]);
     assert_eq!(progress::given_up(&world.state), None);

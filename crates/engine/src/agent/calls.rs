@@ -168,7 +168,7 @@ impl RunExecutor<'_, '_> {
         };
         let (call_id, tool) = (&*call.id, &*call.name);
         (self.runtime.observer)(&Live::Calls { run, call_id, tool, input: &input });
-        if let Some(operation) = tools.own.iter().find(|operation| operation.name == call.name) {
+        if let Some(operation) = tools.operation(&call.name) {
             if operation.name == "delegate" {
                 return self.delegate(run, operation, call, input);
             }

@@ -1,7 +1,10 @@
 //! The configured outside tools, for runs: each agent's tools, behind its guard.
+//!
+//! A tool runs in the folder of its run's project, never in that of another one. If that folder is not
+//! on this machine, the model is told so.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use punchlist_core::conversation::ToolCall;
@@ -22,15 +25,18 @@ use crate::tools::{AgentTools, Guard, Verdict, Wanted};
 pub struct ConfiguredTools<'a> {
     pub ops: &'a Ops,
     pub config: &'a Config,
-    /// The project's folder, where programs run.
-    pub folder: PathBuf,
+    pub folders: &'a Folders<'a>,
     pub clock: &'a (dyn Fn() -> Time + Sync),
-    opened: Mutex<HashMap<(String, String), Arc<AgentTools>>>,
+    /// By project, agent and folder.
+    opened: Mutex<HashMap<(String, String, PathBuf), Arc<AgentTools>>>,
 }
+
+/// The folder in which programs run for a run of this project; `None` if it is not on this machine.
+pub type Folders<'a> = dyn Fn(&str, &Run) -> Option<PathBuf> + Sync + 'a;
 
 impl std::fmt::Debug for ConfiguredTools<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ConfiguredTools").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("ConfiguredTools").finish_non_exhaustive()
     }
 }
 
@@ -39,26 +45,42 @@ impl<'a> ConfiguredTools<'a> {
     pub fn new(
         ops: &'a Ops,
         config: &'a Config,
-        folder: PathBuf,
+        folders: &'a Folders<'a>,
         clock: &'a (dyn Fn() -> Time + Sync),
     ) -> Self {
-        Self { ops, config, folder, clock, opened: Mutex::default() }
+        Self { ops, config, folders, clock, opened: Mutex::default() }
     }
 
-    fn tools_of(&self, project: &str, run: &Run) -> Arc<AgentTools> {
+    /// The tools of a run's agent; `None` if the folder of its project is not on this machine.
+    fn tools_of(&self, project: &str, run: &Run) -> Option<Arc<AgentTools>> {
         let name = run.agent.as_str().rsplit('.').next().unwrap_or_default();
+        let folder = (self.folders)(project, run)?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let open = || {
             let config = self.config.in_project(project);
-            Arc::new(AgentTools::new(config, config.agents.of(&run.agent), &self.folder))
+            Arc::new(AgentTools::new(config, config.agents.of(&run.agent), &folder))
         };
-        Arc::clone(opened.entry((project.to_owned(), name.to_owned())).or_insert_with(open))
+        let key = (project.to_owned(), name.to_owned(), folder.clone());
+        Some(Arc::clone(opened.entry(key).or_insert_with(open)))
+    }
+
+    /// The tools that a model is offered although they cannot run here: a call says why. Servers are
+    /// not started, so theirs are not known.
+    fn tools_elsewhere(&self, project: &str, run: &Run, cancel: &Cancel) -> Vec<Tool> {
+        let config = self.config.in_project(project);
+        let tools = AgentTools::new(config, config.agents.of(&run.agent), Path::new(""));
+        tools.list(cancel, &|_, _| false)
     }
 
     /// May this server be started for this run? An agent can edit a project's file, so the operator
     /// is asked before a program that the file names runs for the first time. Until the operator
     /// answers, the run continues without the server's tools.
-    fn may_start(&self, project: &str, run: &Run, name: &str, server: &Server) -> bool {
+    fn may_start(
+        &self,
+        (project, run, tools): (&str, &Run, &AgentTools),
+        name: &str,
+        server: &Server,
+    ) -> bool {
         if !server.from_project {
             return true;
         }
@@ -66,7 +88,7 @@ impl<'a> ConfiguredTools<'a> {
             let question = permission_ask::Input {
                 tool: text("tool", &outside_name(name, "start"))?,
                 input: None,
-                definition: server.start().as_object().cloned(),
+                definition: tools.placed(server.start()).as_object().cloned(),
                 agent: Maybe(Some(text("agent", run.agent.as_str())?)),
                 run: text("run", &run.id.to_string())?,
                 call: text("call", &format!("start:{name}"))?,
@@ -89,9 +111,12 @@ impl<'a> ConfiguredTools<'a> {
 }
 
 impl OutsideTools for ConfiguredTools<'_> {
-    fn tools(&self, project: &str, run: &Run) -> Vec<Tool> {
-        let may_start = |name: &str, server: &Server| self.may_start(project, run, name, server);
-        self.tools_of(project, run).list(&Cancel::default(), &may_start)
+    fn tools(&self, project: &str, run: &Run, cancel: &Cancel) -> Vec<Tool> {
+        let Some(tools) = self.tools_of(project, run) else {
+            return self.tools_elsewhere(project, run, cancel);
+        };
+        let on = (project, run, &*tools);
+        tools.list(cancel, &|name, server| self.may_start(on, name, server))
     }
 
     fn call(
@@ -103,7 +128,9 @@ impl OutsideTools for ConfiguredTools<'_> {
         cancel: &Cancel,
         begin: &dyn Fn() -> Result<(), Error>,
     ) -> Result<Answer, Error> {
-        let tools = self.tools_of(project, run);
+        let Some(tools) = self.tools_of(project, run) else {
+            return Ok(Answer::Done(ToolOutput::error(no_folder(project, &call.name))));
+        };
         let guard = Guard { ops: self.ops, tools: &tools };
         let (id, name) = (run.id.to_string(), call.name.as_str());
         let key = format!("{}:{}", run.counters.calls, call.id);
@@ -124,4 +151,12 @@ impl OutsideTools for ConfiguredTools<'_> {
             outside: true,
         }))
     }
+}
+
+/// Tells a model and its reader why a tool does not run here.
+fn no_folder(project: &str, tool: &str) -> String {
+    format!(
+        "{tool} was not run: the folder of the project {project} is not known to this worker; start \
+         `punch worker` in that folder"
+    )
 }

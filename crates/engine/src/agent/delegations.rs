@@ -9,7 +9,7 @@ use punchlist_core::delegation::{DelegationState, LEASE_S};
 use punchlist_core::driver::StopReason;
 use punchlist_core::run::RunState;
 use punchlist_core::text::Body;
-use punchlist_core::{Actor, AgentPath, DelegationId, Role, Run, RunId};
+use punchlist_core::{Actor, AgentPath, DelegationId, Refusal, Role, Run, RunId};
 use punchlist_ops::input::{Maybe, text};
 use punchlist_ops::operations::delegate;
 use punchlist_ops::operations::delegation_heartbeat::{self, DelegationHeartbeat};
@@ -174,7 +174,7 @@ impl Runtime<'_> {
         }))
     }
 
-    /// Reports. A refusal means that the lease was lost, and is ignored.
+    /// Reports. If the lease was lost or the delegation is over, nothing is left to report.
     fn report(
         &self,
         project: &str,
@@ -193,7 +193,8 @@ impl Runtime<'_> {
             proposal: None,
         };
         match self.ops.run::<DelegationReport>(&self.as_worker(project), input) {
-            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Ok(_) => Ok(()),
+            Err(Error::Refused(refusal)) if is_lost(&refusal) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -272,6 +273,16 @@ impl Runtime<'_> {
     }
 }
 
+/// Does somebody else hold the delegation, or is it over?
+const fn is_lost(refusal: &Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::StaleDelegation { .. }
+            | Refusal::DelegationOver { .. }
+            | Refusal::UnknownDelegation { .. }
+    )
+}
+
 /// The text of a report, cut if it is too long.
 fn body(said: &str) -> Result<Body, Error> {
     let mut said = said.replace('\0', "\u{fffd}");
@@ -285,7 +296,8 @@ fn body(said: &str) -> Result<Body, Error> {
 /// The tool output of a synchronous `delegate` call.
 fn returned(delegation: DelegationView) -> Result<ToolOutput, Error> {
     let DelegationView { id: delegation_id, mode, state, result, error, proposal, .. } = delegation;
-    let answer = delegate::Output { delegation_id, mode, state, result, error, proposal };
+    let warning = None;
+    let answer = delegate::Output { delegation_id, mode, state, result, error, proposal, warning };
     let is_error = state != DelegationState::Returned;
     let text = serde_json::to_string(&answer).map_err(punchlist_store::Error::from)?;
     Ok(ToolOutput { text, is_error, changed: !is_error, touched_list: false, outside: true })

@@ -33,7 +33,7 @@ pub const fn code_of(kind: FaultKind) -> &'static str {
 pub(super) fn failure(code: &str, detail: &str) -> Step {
     Step::Drive(Question {
         trigger: Trigger::Stopped(Finish::Error),
-        has_todo_tool: false,
+        workable: Vec::new(),
         can_hold: false,
         can_ask: false,
         detail: Some(detail.to_owned()),
@@ -46,7 +46,7 @@ pub(super) fn question(tools: &Toolset, trigger: Trigger) -> Question {
     let ways = tools.ways();
     Question {
         trigger,
-        has_todo_tool: tools.has_todo_tool(),
+        workable: tools.workable(),
         can_hold: ways.hold,
         can_ask: ways.ask,
         detail: None,

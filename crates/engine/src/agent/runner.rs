@@ -143,7 +143,7 @@ impl RunExecutor<'_, '_> {
             RunState::Waiting if !self.is_cooling_down(&look.run) => return Ok(Outcome::Waiting),
             _ => {}
         }
-        let tools = Toolset::of(self.runtime, self.project, &look.run, look.has_issue);
+        let tools = Toolset::of(self.runtime, self.project, look, &self.cancel);
         let model = match self.runtime.open_model(&look.run) {
             Ok(model) => model,
             Err(fault) => {
@@ -221,7 +221,7 @@ impl RunExecutor<'_, '_> {
     /// driver.
     fn call_model(&self, look: Look, model: &dyn Model, tools: &Toolset) -> Result<Flow, Error> {
         let all = tools;
-        let Look { run, messages, scene: Scene { context, has_open }, .. } = look;
+        let Look { run, messages, scene: Scene { context, has_open, .. }, .. } = look;
         let seen = messages.last().map(|message| message.id.to_string());
         let messages = history::history(&run, messages);
         let full = model.window().saturating_mul(FULL_PERCENT);

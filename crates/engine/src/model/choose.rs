@@ -187,7 +187,7 @@ impl Choice<'_> {
         let fault = |message| Err(Fault::new(FaultKind::Key, message));
         if value.is_empty() {
             return fault(format!(
-                "`{spec}` needs a key: set {variable} (a server of your own that wants none takes any word)"
+                "`{spec}` needs a key: set {variable} (if your own server needs no key, set it to any value)"
             ));
         }
         if !value.bytes().all(|byte| byte.is_ascii_graphic()) {

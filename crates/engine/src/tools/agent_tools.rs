@@ -1,7 +1,7 @@
 //! The outside tools of one agent.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use punchlist_ops::config::{AgentConfig, Config, Permission, Server, outside_name};
@@ -17,6 +17,8 @@ use crate::model::{Cancel, Tool};
 #[derive(Debug)]
 pub struct AgentTools {
     agent: AgentConfig,
+    /// The project's folder.
+    folder: PathBuf,
     tools: BTreeMap<String, Prepared>,
     servers: Vec<Client>,
     faults: Mutex<Vec<String>>,
@@ -38,7 +40,7 @@ impl AgentTools {
         let servers = config.servers.iter().filter(|(name, _)| is_meant(name));
         let servers =
             servers.map(|(name, server)| Client::new(name, server, folder.to_owned())).collect();
-        Self { agent, tools, servers, faults: Mutex::default() }
+        Self { agent, folder: folder.to_owned(), tools, servers, faults: Mutex::default() }
     }
 
     /// The servers that did not start when the tools were last listed, with reasons.
@@ -103,12 +105,24 @@ impl AgentTools {
     pub fn about(&self, name: &str) -> Option<About> {
         if let Some(prepared) = self.tools.get(name) {
             let tool = &prepared.tool;
-            let (permission, definition) = (tool.permission, tool.definition());
+            let (permission, definition) = (tool.permission, self.placed(tool.definition()));
             return Some(About { permission, definition, mutates: tool.mutates });
         }
         let (client, own_name, mutates) = self.of_server(name)?;
-        let definition = client.server.definition(&own_name);
+        let definition = self.placed(client.server.definition(&own_name));
         Some(About { permission: client.server.permission, definition, mutates })
+    }
+
+    /// A definition with the folder, which decides what a program works on: the person who permits a
+    /// call sees it, and a permission counts only there.
+    #[must_use]
+    pub fn placed(&self, mut definition: Value) -> Value {
+        let folder = match definition["directory"].as_str() {
+            Some(below) => self.folder.join(below),
+            None => self.folder.clone(),
+        };
+        definition["directory"] = folder.to_string_lossy().into();
+        definition
     }
 
     /// Calls a tool. An error is returned as an answer. The caller must have asked the

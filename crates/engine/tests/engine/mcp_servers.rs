@@ -86,7 +86,9 @@ fn a_servers_tools_are_listed_and_called() {
     assert!(odd.is_error && odd.text.contains("not an object"), "{odd:?}");
     let about = |tool: &str| boxed.about(&format!("mcp__s__{tool}")).unwrap();
     assert_eq!((about("say").mutates, about("fail").mutates), (false, true));
-    assert_eq!(about("say").definition, json!({ "command": ["sh", "server.sh"], "tool": "say" }));
+    let definition =
+        json!({ "command": ["sh", "server.sh"], "tool": "say", "directory": folder.path() });
+    assert_eq!(about("say").definition, definition);
     let [pid] = starts(&folder).try_into().unwrap();
     drop(boxed);
     gone(&pid);

@@ -210,7 +210,8 @@ fn an_agent_has_the_tools_that_its_file_lists() {
         }
     }
     let boxed = toolbox(tools, folder.path());
-    let definition = json!({ "command": ["echo", "all"] });
+    // A person who permits a call sees where it runs.
+    let definition = json!({ "command": ["echo", "all"], "directory": folder.path() });
     let expected = About { permission: Permission::Ask, definition, mutates: false };
     assert_eq!(boxed.about("lint_all"), Some(expected));
 }

@@ -15,6 +15,9 @@ on_every_lasting_store!(
     an_agent_that_only_talks_ends_without_a_plan,
     an_agent_that_ignores_its_plan_is_stopped,
     a_call_of_an_unknown_tool_is_answered,
+    a_tool_that_is_not_shown_answers_by_name,
+    a_list_without_a_tool_is_not_asked_for,
+    a_run_in_an_ended_session_is_refused,
     an_agent_that_repeats_itself_is_stopped,
     an_agent_that_cancels_everything_is_done,
     an_agent_that_says_nothing_is_stopped,
@@ -98,6 +101,66 @@ fn a_call_of_an_unknown_tool_is_answered(backend: Backend) {
     let said = stage.chat(run).into_iter().filter(|(_, kind, _)| kind == "result").nth(1).unwrap();
     assert!(said.2.starts_with("there is no tool rm_rf; there are: "), "{}", said.2);
     assert!(said.2.contains("complete_todo"), "{}", said.2);
+}
+
+/// A session `s` with one item on its list; returns the envelope of the operator in it.
+fn with_a_list(stage: &Stage) -> punchlist_ops::Envelope {
+    stage.call("session_start", json!({ "externalId": "s" })).unwrap();
+    let mut within = stage.envelope(punchlist_core::Role::Operator);
+    within.context.session = Some("s".to_owned());
+    let todos = json!({ "todos": [{ "id": "1", "content": "A" }] });
+    stage.world.call_in(&within, "todo_write", todos).unwrap();
+    within
+}
+
+fn run_within(stage: &Stage, within: &punchlist_ops::Envelope) -> (Value, Outcome) {
+    let started = stage.world.call_in(within, "run_start", json!({ "prompt": "go" })).unwrap();
+    let run = punchlist_core::RunId::parse(started["run"]["id"].as_str().unwrap()).unwrap();
+    let outcome = stage.drive(run);
+    (stage.show(run), outcome)
+}
+
+/// S-9, design §2: a tool that only the profile hides answers by name, as it does over MCP.
+fn a_tool_that_is_not_shown_answers_by_name(backend: Backend) {
+    let settle = r#"
+[[steps]]
+calls = [
+  { tool = "issue", input = { action = "create", title = "found on the way" } },
+  { tool = "todo_write", input = { todos = [{ id = "1", content = "A", status = "completed" }] } },
+]
+[[steps]]
+text = "fin"
+repeat = true
+"#;
+    let stage = Stage::solo(backend, settle);
+    let within = with_a_list(&stage);
+    let (shown, outcome) = run_within(&stage, &within);
+    assert_eq!(outcome, Outcome::Ended(StopReason::Drained), "{:?}", stage.told());
+    assert_eq!(titles(&shown["done"]), ["A"]);
+    let issue = stage.call("issue_show", json!({ "number": 1 })).unwrap();
+    assert_eq!(issue["issue"]["title"], "found on the way");
+}
+
+/// F-14: if the agent has no tool for the list that is left, it is not asked to continue.
+fn a_list_without_a_tool_is_not_asked_for(backend: Backend) {
+    let config = "[agents.primary]\nmodel = \"scripted:a\"\ntodo_driven_execution = true\n\
+                  tools = [\"create_todo\", \"complete_todo\"]";
+    let script = "[[steps]]\ntext = \"fin\"\nrepeat = true";
+    let stage = Stage::new(backend, config, &[("a", script)]);
+    let within = with_a_list(&stage);
+    let (shown, outcome) = run_within(&stage, &within);
+    assert_eq!(outcome, Outcome::Ended(StopReason::NoTodoTool), "{:?}", stage.told());
+    assert_eq!(shown["run"]["continuations"], json!(0));
+}
+
+/// A session that has ended takes no new run.
+fn a_run_in_an_ended_session_is_refused(backend: Backend) {
+    let stage = Stage::solo(backend, "[[steps]]\ntext = \"fin\"");
+    let within = with_a_list(&stage);
+    stage.call("session_end", json!({ "session": "s" })).unwrap();
+    let refused = stage.world.call_in(&within, "run_start", json!({ "prompt": "go" }));
+    let refused = refused.unwrap_err();
+    assert_eq!((refused.code(), refused.meaning().exit), ("session_ended", 1));
 }
 
 fn an_agent_that_repeats_itself_is_stopped(backend: Backend) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
-use punchlist_core::{Role, Time};
+use punchlist_core::{Role, Run, Time};
 use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::{Scripted, Shelf};
 use punchlist_engine::{Pump, Worker};
@@ -84,7 +84,8 @@ impl Site {
 
     fn work(&self, folder: &Path) {
         let clock: &(dyn Fn() -> Time + Sync) = &clock::now;
-        let tools = ConfiguredTools::new(&self.ops, &self.config, folder.to_owned(), clock);
+        let folders = |_: &str, _: &Run| Some(folder.to_owned());
+        let tools = ConfiguredTools::new(&self.ops, &self.config, &folders, clock);
         let worker = Worker {
             executor: None,
             ops: &self.ops,

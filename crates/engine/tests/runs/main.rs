@@ -5,6 +5,7 @@
 mod stage;
 
 mod behaviours;
+mod bounds;
 mod crash;
 mod drain;
 mod growth;

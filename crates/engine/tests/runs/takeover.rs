@@ -56,7 +56,7 @@ struct Counting {
 }
 
 impl OutsideTools for Counting {
-    fn tools(&self, _: &str, _: &Run) -> Vec<Tool> {
+    fn tools(&self, _: &str, _: &Run, _: &Cancel) -> Vec<Tool> {
         let input = json!({ "type": "object" });
         vec![Tool { name: "count".to_owned(), description: "Counts.".to_owned(), input }]
     }
@@ -148,8 +148,8 @@ fn a_process_may_die_anywhere_without_changing_the_result(backend: Backend) {
 fn a_tool_call_that_had_started_is_not_repeated(backend: Backend) {
     struct Deadly(Counting);
     impl OutsideTools for Deadly {
-        fn tools(&self, project: &str, run: &Run) -> Vec<Tool> {
-            self.0.tools(project, run)
+        fn tools(&self, project: &str, run: &Run, cancel: &Cancel) -> Vec<Tool> {
+            self.0.tools(project, run, cancel)
         }
         fn call(
             &self,

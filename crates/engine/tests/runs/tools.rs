@@ -31,7 +31,7 @@ struct Double<F> {
 }
 
 impl<F: Fn(&Run, usize) -> Answer + Sync> OutsideTools for Double<F> {
-    fn tools(&self, _: &str, _: &Run) -> Vec<Tool> {
+    fn tools(&self, _: &str, _: &Run, _: &Cancel) -> Vec<Tool> {
         let input = json!({ "type": "object" });
         vec![Tool { name: "deploy".to_owned(), description: "Deploys.".to_owned(), input }]
     }
@@ -186,7 +186,8 @@ fn a_run_is_suspended_while_its_delegate_waits(backend: Backend) {
     let text = format!("{agents}{tool}");
     let config = Config::default().read(&text, Origin::User, folder.path()).unwrap();
     let clock = || stage.world.now;
-    let tools = ConfiguredTools::new(&stage.world.ops, &config, folder.path().to_owned(), &clock);
+    let folders = |_: &str, _: &Run| Some(folder.path().to_owned());
+    let tools = ConfiguredTools::new(&stage.world.ops, &config, &folders, &clock);
     let run = stage.start("Have it copied.");
     assert_eq!(drive(&stage, &tools, run), Outcome::Waiting, "{:?}", stage.told());
     assert_eq!(stage.show(run)["run"]["waitsFor"]["kind"], json!("delegations"));

@@ -85,6 +85,9 @@ impl Call<'_, '_> {
         let Some(issue) = self.tx.issue_by_id(id, Lock::No)? else { return Ok(()) };
         let now = self.envelope.now;
         let lines = ledger::follow(&issue, snapshot, command, decided, actor, now, &mut self.ids);
+        if lines.events.is_empty() {
+            return Ok(());
+        }
         self.record_issue(issue.project_id, Some(issue), &lines).map(|_| ())
     }
 }

@@ -98,9 +98,10 @@ impl Call<'_, '_> {
     /// one.
     pub(crate) fn hand_on(&mut self, todo: TodoId) -> Result<Option<ConversationId>, Error> {
         let Some(project) = self.project()? else { return Ok(None) };
-        if let Some((list, _)) = self.tx.list_of(project, TodoKey::Id(todo))? {
+        if let Some((list, id)) = self.tx.list_of(project, TodoKey::Id(todo))? {
             self.reach_scope(&list.scope)?;
-            Delegate::may_concern(&list, &self.envelope.actor)?;
+            let item = self.tx.todo(list.id, id)?;
+            Delegate::may_concern(&list, item.as_ref(), &self.envelope.actor)?;
         }
         self.chat_of(todo)
     }

@@ -124,7 +124,7 @@ impl Call<'_, '_> {
                 Shared { todo, owner }
             })
             .collect();
-        let counts = self.counts(mission, &pillar.slug)?;
+        let counts = self.counts(mission, Some(&pillar.slug))?;
         let counts = (counts.active.unsigned_abs(), counts.backlog.unsigned_abs());
         let now = self.envelope.now;
         let text = planning(mission, pillar, &metrics, &own, &shared, counts, now);

@@ -3,14 +3,15 @@
 
 use punchlist_core::command::{AdoptTodos, NewTodo};
 use punchlist_core::delegation::{
-    BuryDelegation, CancelDelegation, DecideProposal, Delegate, HeartbeatDelegation,
+    BuryDelegation, CancelDelegation, DEPTH_MAX, DecideProposal, Delegate, HeartbeatDelegation,
     ProposalDecision, Report, ReportDelegation, TakeDelegation, has_died,
 };
 use punchlist_core::follow::delegation::{self as follow, Reported};
 use punchlist_core::mission::order_with;
 use punchlist_core::text::Body;
 use punchlist_core::{
-    Actor, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Session, TodoId,
+    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Session,
+    TodoId,
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::{Lock, TodoKey};
@@ -24,7 +25,8 @@ impl Call<'_, '_> {
     pub(crate) fn delegate(&mut self, command: &Delegate) -> Result<Delegation, Error> {
         let project = self.ensure_project()?;
         let session = self.session_to_delegate_in()?;
-        let decision = self.decided(command, (project, session.as_ref()), (project, &project))?;
+        let on = (project, session.as_ref(), self.next_depth(project)?);
+        let decision = self.decided(command, on, (project, &project))?;
         let delegation = self.record_delegation(project, None, &decision)?;
         // A narrowed token may create only what it reaches.
         self.reach_delegation(&delegation)?;
@@ -33,9 +35,26 @@ impl Call<'_, '_> {
             if let Some(then) = list.todo(todo_id).and_then(follow::tried_again) {
                 self.change(&mut list, then)?;
             }
+            if let Some(then) = follow::begun(&list, todo_id, &self.envelope.actor) {
+                self.change(&mut list, then)?;
+            }
         }
         self.then(project, follow::handed_on(&delegation))?;
         Ok(delegation)
+    }
+
+    /// The depth of what the caller delegates: 1, or one more than that of the delegation it works on.
+    /// Delegations above `DEPTH_MAX` are not counted.
+    fn next_depth(&mut self, project: ProjectId) -> Result<u32, Error> {
+        let (mut depth, mut run) = (1, self.envelope.context.run);
+        while let Some(id) = run.filter(|_| depth <= DEPTH_MAX) {
+            let done = self.tx.run(project, id, Lock::No)?.and_then(|(run, _)| run.delegation_id);
+            let Some(done) = done else { break };
+            let above = self.tx.delegation(project, done, Lock::No)?;
+            run = above.and_then(|(delegation, _)| delegation.run_id);
+            depth += 1;
+        }
+        Ok(depth)
     }
 
     /// The order for an item: the item's own text, then the caller's text (M-49).
@@ -64,11 +83,14 @@ impl Call<'_, '_> {
             Some(id) => self.tx.brief(id)?.map(|brief| brief.title),
             None => None,
         };
-        let (mut run, mut list) = (None, None);
-        if let (Some(todo), Some(id)) = (follow::completes(delegation), delegation.run_id) {
-            run = self.tx.run(project, id, Lock::No)?.map(|(run, _)| run);
-            list = self.tx.list_of(project, TodoKey::Id(todo))?.map(|(list, _)| list.kind());
-        }
+        let list = match delegation.todo_id {
+            Some(todo) => self.tx.list_of(project, TodoKey::Id(todo))?.map(|(list, _)| list.kind()),
+            None => None,
+        };
+        let run = match delegation.run_id.filter(|_| follow::completes(delegation).is_some()) {
+            Some(id) => self.tx.run(project, id, Lock::No)?.map(|(run, _)| run),
+            None => None,
+        };
         let by = &self.envelope.actor;
         let on = Reported { by, title: title.as_deref(), run: run.as_ref(), list };
         self.then(project, follow::reported(delegation, &on))
@@ -104,6 +126,23 @@ impl Call<'_, '_> {
         let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
         for (found, _) in self.tx.delegations(project, &wanted, i64::MAX)? {
             self.call_off(project, found.id, reason)?;
+        }
+        Ok(())
+    }
+
+    /// Stops the agents whose task was assigned to another agent.
+    pub(super) fn stop_replaced(
+        &mut self,
+        project: ProjectId,
+        todo: TodoId,
+        (assignee, by): (&AgentPath, &str),
+    ) -> Result<(), Error> {
+        let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
+        for (found, lease) in self.tx.delegations(project, &wanted, i64::MAX)? {
+            let holder = lease.as_ref().and_then(|lease| lease.holder.as_deref());
+            if follow::is_replaced(&found, holder, (assignee, by)) {
+                self.call_off(project, found.id, follow::REPLACED)?;
+            }
         }
         Ok(())
     }
@@ -231,8 +270,11 @@ impl Call<'_, '_> {
         let (project, clock) = (delegation.project_id, self.tx.clock()?);
         let command = ReportDelegation { report, epoch, clock };
         let id = delegation.id;
-        let (decision, lease) =
-            self.decided(&command, (&delegation, lease.as_ref()), (project, &id))?;
+        let decided = self.decided(&command, (&delegation, lease.as_ref()), (project, &id));
+        if decided.is_err() {
+            self.keep_words(command.report.result());
+        }
+        let (decision, lease) = decided?;
         let delegation = self.record_delegation(project, Some(delegation), &decision)?;
         self.tx.put_delegation_lease(id, &lease)?;
         self.after_report(&delegation)?;

@@ -9,7 +9,7 @@ use punchlist_core::follow::run as follow;
 use punchlist_core::mission;
 use punchlist_core::run::DriveRun;
 use punchlist_core::session::SessionState;
-use punchlist_core::{Run, Session, Snapshot, TodoId};
+use punchlist_core::{ListKind, Run, Session, Snapshot, TodoId};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 
@@ -41,6 +41,9 @@ pub struct Scene {
     pub context: Option<String>,
     /// Is anything on them to be worked on?
     pub has_open: bool,
+    /// Has the session a list of its own with open items?
+    #[serde(default)]
+    pub has_session_list: bool,
 }
 
 impl Call<'_, '_> {
@@ -49,7 +52,7 @@ impl Call<'_, '_> {
         &mut self,
         run: Run,
         trigger: Trigger,
-        has_todo_tool: bool,
+        workable: &[ListKind],
         ways: Ways,
         (detail, code): (Option<&str>, Option<&str>),
     ) -> Result<Driven, Error> {
@@ -62,7 +65,7 @@ impl Call<'_, '_> {
         let gate = self.tx.open_gate_of(run.id, run.session_id)?;
         let in_flight = self.tx.in_flight(run.id)?;
         let mut lists = self.lists_of(&run, session.as_ref(), Load::Open)?;
-        let work = Work::of(&lists, now);
+        let (work, has_todo_tool) = Work::within(&lists, workable, now);
         let facts = Facts {
             trigger,
             budget: &run.settings.budget,
@@ -113,7 +116,12 @@ impl Call<'_, '_> {
             list.todos.extend(done.into_iter().map(|todo| (todo.id, todo)));
         }
         let has_open = Work::of(&lists, now).actionable > 0;
-        Ok(Scene { context: driver::context(&lists, &run.counters, now), has_open })
+        let has_session_list = lists.iter().any(|list| {
+            list.list.kind() == ListKind::Session
+                && list.todos.values().any(|todo| !todo.status.is_settled())
+        });
+        let context = driver::context(&lists, &run.counters, now);
+        Ok(Scene { context, has_open, has_session_list })
     }
 
     /// If the owner of a pillar has just planned, the lead of the mission is notified.
@@ -125,7 +133,7 @@ impl Call<'_, '_> {
             return Ok(());
         }
         let Some(mission) = self.tx.mission(project, slug, Lock::No)? else { return Ok(()) };
-        let counts = self.counts(&mission, pillar)?;
+        let counts = self.counts(&mission, Some(pillar))?;
         let open = self.open_todos(&mission)?;
         let own = open.iter().filter(|(of, _)| of == pillar).map(|(_, todo)| todo);
         let report = mission::planned(&mission, pillar, (counts.active, counts.backlog), own);
@@ -141,17 +149,14 @@ impl Call<'_, '_> {
         start: StartTodo,
     ) -> Result<(), Error> {
         let (mut list, _) = self.todo(&start.todo_id.to_string())?;
-        match self.decide_as(&run.actor(), &mut list, &start.into()) {
-            Ok(_) => {
-                let is_it = |old: &&mut Snapshot| old.list.id == list.list.id;
-                if let Some(old) = lists.iter_mut().find(is_it) {
-                    *old = list;
-                }
-                Ok(())
+        let started = self.decide_as(&run.actor(), &mut list, &start.into());
+        if self.unless_refused(started)?.is_some() {
+            let is_it = |old: &&mut Snapshot| old.list.id == list.list.id;
+            if let Some(old) = lists.iter_mut().find(is_it) {
+                *old = list;
             }
-            Err(Error::Refused(_)) => Ok(()),
-            Err(error) => Err(error),
         }
+        Ok(())
     }
 
     /// Holds an item whose tools fail. Returns `None` if it could not be held.
@@ -164,14 +169,12 @@ impl Call<'_, '_> {
         let (mut list, todo_id) = self.todo(&todo_id.to_string())?;
         let held = list.todo(todo_id).and_then(|item| follow::tools_failed(item, error));
         let Some((hold, message)) = held else { return Ok(None) };
-        match self.decide_as(&run.actor(), &mut list, &hold.into()) {
-            Ok(_) => {
-                self.say(run, &message)?;
-                Ok(Some(todo_id))
-            }
-            Err(Error::Refused(_)) => Ok(None),
-            Err(error) => Err(error),
+        let held = self.decide_as(&run.actor(), &mut list, &hold.into());
+        if self.unless_refused(held)?.is_none() {
+            return Ok(None);
         }
+        self.say(run, &message)?;
+        Ok(Some(todo_id))
     }
 
     /// Posts the driver's message in the chat of a run.

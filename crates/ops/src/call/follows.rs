@@ -1,8 +1,9 @@
 //! Carries out the consequences that the core names, in the transaction of their cause.
 
 use punchlist_core::conversation::MessageKind;
-use punchlist_core::follow::Then;
+use punchlist_core::follow::{self, Then};
 use punchlist_core::{ProjectId, Snapshot};
+use punchlist_store::rows::lists::TodoKey;
 
 use super::Call;
 use crate::Error;
@@ -25,6 +26,10 @@ impl Call<'_, '_> {
                     }
                 }
                 Then::Change { todo_id, .. } => {
+                    // The plan of the item may have been purged: then there is nothing to change.
+                    if self.tx.list_of(project, TodoKey::Id(todo_id))?.is_none() {
+                        continue;
+                    }
                     let (mut list, _) = self.todo(&todo_id.to_string())?;
                     self.change(&mut list, then)?;
                 }
@@ -38,11 +43,21 @@ impl Call<'_, '_> {
                 Then::StopWork { todo_id, reason } => {
                     self.stop_work_on(project, todo_id, reason)?;
                 }
+                Then::StopReplaced { todo_id, assignee, by } => {
+                    self.stop_replaced(project, todo_id, (&assignee, &by))?;
+                }
                 Then::HandBack { todo_id, speaker, feedback } => {
                     let Some(chat) = self.chat_of(todo_id)? else { continue };
                     if !self.hand_back(project, todo_id, &feedback)? {
                         let said = (speaker, MessageKind::Text);
                         self.post(project, chat, said, feedback)?;
+                    }
+                }
+                Then::CloseSignOffs { actor, issue_id } => {
+                    for gate in self.tx.open_sign_offs(issue_id)? {
+                        let decision = gate.supersede(&actor);
+                        let gate = self.record_gate(project, Some(gate), &decision)?;
+                        self.then(project, follow::gate::answered(&gate))?;
                     }
                 }
                 Then::CloseQuestions { actor, todo_id } => {
@@ -60,9 +75,22 @@ impl Call<'_, '_> {
     /// recorded without this change.
     pub(super) fn change(&mut self, list: &mut Snapshot, then: Then) -> Result<bool, Error> {
         let Then::Change { actor, command, .. } = then else { return Ok(false) };
-        match self.decide_as(&actor, list, &command) {
-            Ok(_) => Ok(true),
-            Err(Error::Refused(_)) => Ok(false),
+        let decided = self.decide_as(&actor, list, &command);
+        Ok(self.unless_refused(decided)?.is_some())
+    }
+
+    /// `None` for a refusal that does not refuse the call. It is not logged either: a later error of
+    /// the same call must not log it and commit what was recorded so far.
+    pub(super) fn unless_refused<T>(
+        &mut self,
+        decided: Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        match decided {
+            Ok(decided) => Ok(Some(decided)),
+            Err(Error::Refused(_)) => {
+                self.audit = None;
+                Ok(None)
+            }
             Err(error) => Err(error),
         }
     }

@@ -147,15 +147,13 @@ impl Call<'_, '_> {
         let (mut list, todo_id) = self.todo(&todo_id.to_string())?;
         let (kind, until) = (HoldKind::Failed, Some(until));
         let command = HoldTodo { todo_id, kind, reason, until }.into();
-        match self.decide_as(&run.actor(), &mut list, &command) {
-            Ok(_) | Err(Error::Refused(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
+        let held = self.decide_as(&run.actor(), &mut list, &command);
+        self.unless_refused(held).map(drop)
     }
 
     /// Copies the host's own list into the session's list.
     pub(super) fn mirror(&mut self, hook: &Input, session: &Session) -> Result<Said, Error> {
-        let copied = mirror::is_copied(self.envelope.agents.keeps_session_lists(), session);
+        let copied = mirror::is_copied(self.envelope.agents().keeps_session_lists(), session);
         let Some(todos) = hook.todos.as_ref().filter(|_| copied) else {
             return Ok(Said::allow(Why::NothingToSay));
         };

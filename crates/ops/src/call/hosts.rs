@@ -12,11 +12,11 @@ use punchlist_core::host::{
 use punchlist_core::run::{RecordHosted, Settings, WakeRun};
 use punchlist_core::session::{AdoptSession, ReopenSession, SessionState, TitleSession, untitled};
 use punchlist_core::text::Title;
-use punchlist_core::{ProjectId, Refusal, Run, Session, SessionId};
+use punchlist_core::{IssueId, ListKind, ProjectId, Refusal, Run, Session, SessionId};
 use punchlist_store::rows::hosts::HostRecord;
 use punchlist_store::rows::lists::Lock;
 
-use super::sessions::NewSession;
+use super::sessions::{NewSession, changed_meanwhile};
 use super::{Call, NewRun, host_id};
 use crate::Error;
 use crate::config::Overrides;
@@ -125,7 +125,7 @@ impl Call<'_, '_> {
             Happened::End => {
                 self.tx.forget_host_processes(session.id, true)?;
                 if session.state != SessionState::Ended {
-                    let locked = self.session_named(&session.id.to_string(), Lock::Row)?;
+                    let locked = self.lock_with_issues(session, None)?;
                     self.end_session(locked)?;
                 }
                 Ok(Said::allow(Why::Ended))
@@ -140,24 +140,24 @@ impl Call<'_, '_> {
         let Some(external_id) = hook.external_id.0.clone() else { return Ok(None) };
         let project = if begins { Some(self.ensure_project()?) } else { self.project()? };
         let Some(project) = project else { return Ok(None) };
-        let lock = if begins { Lock::Row } else { Lock::No };
-        let known = self.tx.session(project, external_id.as_str(), lock)?;
+        let known = self.tx.session(project, external_id.as_str(), Lock::No)?;
         if let Some(session) = known {
             self.reach_session(&session)?;
             if !begins {
                 return Ok(Some((session, false)));
             }
+            let (session, may_take) = self.lock_to_begin(hook, &session)?;
             let session = self.reopen_session(session)?;
             if session.bound_issue.is_some() || hook.event != Happened::Start {
                 return Ok(Some((session, false)));
             }
-            return self.take_waiting(hook.host, session).map(Some);
+            return self.take_waiting(hook.host, session, may_take).map(Some);
         }
         if !begins {
             return Ok(None);
         }
         let waiting = match hook.event {
-            Happened::Start => self.tx.waiting_session(project, hook.host)?,
+            Happened::Start => self.tx.waiting_session(project, hook.host, Lock::Row)?,
             _ => None,
         };
         if let Some(waiting) = waiting.filter(|waiting| self.reach_session(waiting).is_ok()) {
@@ -174,6 +174,32 @@ impl Call<'_, '_> {
         let title = Title::new(&untitled(hook.host, directory.as_deref())).map_err(internal)?;
         let new = NewSession { title, host, external_id: Some(external_id), directory };
         Ok(Some((self.start_session(new)?, false)))
+    }
+
+    /// Locks a session that its host begins or resumes, after the issues that it may get: the one it
+    /// had, and that of the session that waits for this host, which is returned.
+    fn lock_to_begin(
+        &mut self,
+        hook: &Input,
+        looked: &Session,
+    ) -> Result<(Session, Option<IssueId>), Error> {
+        let had = match looked.state {
+            SessionState::Ended => self.tx.last_issue_of(looked.id)?,
+            _ => None,
+        };
+        let waiting = match (hook.event, looked.bound_issue) {
+            (Happened::Start, None) => {
+                self.tx.waiting_session(looked.project_id, hook.host, Lock::No)?
+            }
+            _ => None,
+        };
+        let may_take = waiting.and_then(|waiting| waiting.bound_issue);
+        let session = match (had, may_take) {
+            // Nothing is bound, so the issue it has need not be locked.
+            (None, None) => self.session_named(&looked.id.to_string(), Lock::Row)?,
+            _ => self.lock_with_issues(looked, had.into_iter().chain(may_take))?,
+        };
+        Ok((session, may_take))
     }
 
     /// Reopens an ended session that its host resumes. It is bound to its last issue again, unless
@@ -201,13 +227,21 @@ impl Call<'_, '_> {
     }
 
     /// A known session without an issue takes over the issue of the session that waits for its
-    /// host.
-    fn take_waiting(&mut self, host: Host, session: Session) -> Result<(Session, bool), Error> {
-        let Some(waiting) = self.tx.waiting_session(session.project_id, host)? else {
+    /// host. `locked`: the issue of that session.
+    fn take_waiting(
+        &mut self,
+        host: Host,
+        session: Session,
+        locked: Option<IssueId>,
+    ) -> Result<(Session, bool), Error> {
+        let Some(waiting) = self.tx.waiting_session(session.project_id, host, Lock::Row)? else {
             return Ok((session, false));
         };
         if self.reach_session(&waiting).is_err() {
             return Ok((session, false));
+        }
+        if waiting.bound_issue != locked {
+            return Err(changed_meanwhile());
         }
         let Some(issue) = self.bound_issue(&waiting, Lock::Row)? else {
             return Ok((session, false));
@@ -319,7 +353,7 @@ impl Call<'_, '_> {
     /// The settings of a host's run. The agent with the host's name in a configuration file may
     /// change them.
     fn hosted_settings(&self, hook: &Input) -> Result<Settings, Error> {
-        let (host, agents) = (hook.host, &self.envelope.agents);
+        let (host, agents) = (hook.host, self.envelope.agents());
         let configured = agents.get(host.name()).and_then(|agent| agent.todo_driven_execution);
         let over = Overrides {
             model: Some(host.model()),
@@ -422,7 +456,7 @@ impl Call<'_, '_> {
             self.step_hosted(run, RecordHosted { changed: hook.changed == Some(true), caught_up })?;
         let ways = Ways { hold: true, ask: true };
         let finish = Trigger::Stopped(Finish::EndTurn);
-        let driven = self.drive(run, finish, true, ways, (None, None))?;
+        let driven = self.drive(run, finish, &ListKind::ALL, ways, (None, None))?;
         let mut run = driven.run;
         let (answer, text, reason) = match driven.verdict {
             Verdict::Continue { prompted: true, .. } => {
@@ -465,7 +499,7 @@ impl Call<'_, '_> {
         let detail = format!("the host's model failed: {error}");
         let failed = Trigger::Stopped(Finish::Error);
         let fault = (Some(detail.as_str()), Some("model_failed"));
-        let driven = self.drive(run, failed, true, Ways::default(), fault)?;
+        let driven = self.drive(run, failed, &ListKind::ALL, Ways::default(), fault)?;
         if let Some(item) = item {
             let until = self.envelope.now.plus_seconds(retry_after_s(error));
             self.hold_until(&driven.run, item, &detail, until)?;

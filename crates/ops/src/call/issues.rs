@@ -2,6 +2,7 @@
 //!
 //! Their checklists are in `checklist`.
 
+use punchlist_core::follow;
 use punchlist_core::issue::{
     CloseAsDuplicate, Closing, CommentIssue, CreateIssue, DeferIssue, Ground, LinkIssues, LinkKind,
     Linking, TransitionIssue, UnlinkIssues, UpdateIssue, is_open_child,
@@ -80,7 +81,20 @@ impl Call<'_, '_> {
         let (session, checklist) = (session.as_ref(), checklist.as_ref());
         let closing = Closing { session, sign_off, checklist, open_children };
         let decision = self.decided(command, (&issue, closing), (project, &issue.id))?;
-        self.record_issue(project, Some(issue), &decision)
+        self.record_move(project, issue, &decision)
+    }
+
+    /// Records a change of an issue's status, and its consequences.
+    fn record_move(
+        &mut self,
+        project: ProjectId,
+        issue: Issue,
+        decision: &Decision,
+    ) -> Result<Issue, Error> {
+        let issue = self.record_issue(project, Some(issue), decision)?;
+        let then = follow::issue::moved(&issue, &self.envelope.actor);
+        self.then(project, then)?;
+        Ok(issue)
     }
 
     /// The open children of this issue. Closing it lists them and does not change them (Q-K6).
@@ -130,7 +144,7 @@ impl Call<'_, '_> {
         let project = issue.project_id;
         let on = Linking { from: &issue, to: of, links: &links };
         let decision = self.decided(command, on, (project, &issue.id))?;
-        self.record_issue(project, Some(issue), &decision)
+        self.record_move(project, issue, &decision)
     }
 
     pub(crate) fn defer_issue(

@@ -103,9 +103,14 @@ impl Call<'_, '_> {
         self.open(Scope::Pillar { mission, pillar }, Load::Counts)
     }
 
-    /// The counts that the limits of the mission and this pillar apply to.
-    pub(crate) fn counts(&mut self, mission: &Mission, pillar: &str) -> Result<Counts, Error> {
-        let counted = mission.counted(pillar);
+    /// The counts that the limits of the mission and this pillar apply to; without a pillar, the
+    /// counts of the whole mission.
+    pub(crate) fn counts(
+        &mut self,
+        mission: &Mission,
+        pillar: Option<&str>,
+    ) -> Result<Counts, Error> {
+        let counted = pillar.and_then(|pillar| mission.counted(pillar));
         let tally = self.tx.open_tally(mission.project_id, &mission.slug, counted)?;
         Ok(Counts::new(mission, &tally))
     }

@@ -4,7 +4,7 @@
 use punchlist_core::follow::gate as follow;
 use punchlist_core::gate::permission::{PermissionGround, Permitted};
 use punchlist_core::gate::{AnswerGate, AskPermission, GateDecision, RevokePermission};
-use punchlist_core::{Gate, GateId};
+use punchlist_core::{Gate, GateId, Refusal};
 use punchlist_store::rows::lists::Lock;
 
 use super::Call;
@@ -75,7 +75,12 @@ impl Call<'_, '_> {
 
     /// Revokes a permission.
     pub(crate) fn revoke_permission(&mut self, named: &str) -> Result<Gate, Error> {
-        let gate = self.gate(named, Lock::Row)?;
+        let gate = self.gate(named, Lock::Row).map_err(|error| match error {
+            Error::Refused(refusal) if matches!(*refusal, Refusal::UnknownGate { .. }) => {
+                Refusal::UnknownPermission { permission: named.to_owned() }.into()
+            }
+            error => error,
+        })?;
         let project = gate.project_id;
         let decision = self.decided(&RevokePermission {}, &gate, (project, &gate.id))?;
         self.record_gate(project, Some(gate), &decision)

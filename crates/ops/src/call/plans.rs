@@ -8,8 +8,8 @@ use punchlist_core::plan::{ArchivedPlan, Purge, PurgePlans, PurgedPlan, Tree, po
 use punchlist_core::policy::policy;
 use punchlist_core::text::Title;
 use punchlist_core::{
-    Agent, AgentPath, Agents, ArchiveReason, Decide, Decision, ProjectId, Refusal, Scope, Snapshot,
-    TodoId,
+    Agent, AgentPath, Agents, ArchiveReason, Decide, Decision, List, ListKind, ProjectId, Refusal,
+    Scope, Snapshot, TodoId,
 };
 use punchlist_store::Load;
 
@@ -124,7 +124,7 @@ impl Call<'_, '_> {
     /// Does this agent exist: registered in this project, configured, or the caller itself?
     pub(crate) fn knows(&mut self, agent: &AgentPath) -> Result<bool, Error> {
         let envelope = self.envelope;
-        if envelope.actor.agent == *agent || envelope.agents.names(agent) {
+        if envelope.actor.agent == *agent || envelope.agents().names(agent) {
             return Ok(true);
         }
         match self.project()? {
@@ -142,7 +142,8 @@ impl Call<'_, '_> {
         // The loaded rows show which open task comes first. If nobody can work on that one, another
         // task may be current, and only the whole plan shows which.
         let is_chained = snapshot.todos.values().any(|todo| !todo.after.is_empty());
-        if !is_chained && current.is_none_or(|todo| todo.is_actionable(now)) {
+        let is_dropped = tree.branches().iter().any(|branch| branch.is_dropped);
+        if !is_chained && !is_dropped && current.is_none_or(|todo| todo.is_actionable(now)) {
             return Ok(Some(snapshot));
         }
         self.look(scope, Load::All)
@@ -215,7 +216,7 @@ impl Call<'_, '_> {
         Ok(agent)
     }
 
-    /// Adds the open children of an item, if the decision depends on them.
+    /// Adds the open items below an item, with those between, if the decision depends on them.
     pub(crate) fn bring_children(
         &mut self,
         snapshot: &mut Snapshot,
@@ -223,20 +224,45 @@ impl Call<'_, '_> {
     ) -> Result<(), Error> {
         if policy(snapshot.list.kind()).nests {
             let below = self.tx.open_below(snapshot.list.id, id)?;
-            snapshot.todos.extend(below.into_iter().map(|todo| (todo.id, todo)));
+            for todo in below {
+                let mut above = todo.parent_id;
+                snapshot.todos.insert(todo.id, todo);
+                while let Some(id) = above.filter(|id| !snapshot.todos.contains_key(id)) {
+                    let Some(todo) = self.tx.todo(snapshot.list.id, id)? else { break };
+                    above = todo.parent_id;
+                    snapshot.todos.insert(id, todo);
+                }
+            }
         }
         Ok(())
     }
 
+    /// Loads a plan task for a change. An item of any other list is refused: its own operations
+    /// check what these do not, such as the caller's turn or session.
+    pub(crate) fn task(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
+        let (list, id) = self.find_task(named)?;
+        Ok((self.with_todo(list, id)?, id))
+    }
+
+    /// Finds a plan task and its plan. Neither is locked.
+    fn find_task(&mut self, named: &str) -> Result<(List, TodoId), Error> {
+        let (list, id) = self.find_todo(named)?;
+        if list.kind() == ListKind::Plan {
+            return Ok((list, id));
+        }
+        let (todo_id, list) = (named.to_owned(), Some(ListKind::Plan));
+        Err(Refusal::UnknownTodo { todo_id, list }.into())
+    }
+
     /// Finds a task and the whole plan it is in.
     pub(crate) fn plan_of(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
-        let (snapshot, id) = self.todo(named)?;
+        let (snapshot, id) = self.task(named)?;
         Ok((self.snapshot(snapshot.list, Load::All)?, id))
     }
 
     /// Like `plan_of`, for a change: the list is locked before it is loaded.
     pub(crate) fn lock_plan_of(&mut self, named: &str) -> Result<(Snapshot, TodoId), Error> {
-        let (list, id) = self.find_todo(named)?;
+        let (list, id) = self.find_task(named)?;
         let (todo_id, kind) = (named.to_owned(), Some(list.kind()));
         let gone = || Error::from(Refusal::UnknownTodo { todo_id, list: kind });
         Ok((self.lock(&list.scope, Load::All)?.ok_or_else(gone)?, id))

@@ -92,6 +92,10 @@ impl Call<'_, '_> {
         if !self.envelope.actor.reach.is_narrowed() {
             return Ok(true);
         }
+        // What the project had is elsewhere now, perhaps under the number of another issue.
+        if self.is_merged()? {
+            return Ok(false);
+        }
         let place = self.place_of_aggregate(aggregate)?;
         Ok(self.envelope.actor.reach.covers(&place).is_ok())
     }

@@ -1,8 +1,9 @@
 //! The calls on runs: starting one, and each step of the process that executes it.
 //!
-//! Every step is recorded here before the process acts on it. The run's row is locked before all
+//! Every step is recorded here before the process acts on it. A step locks the run's row before all
 //! other rows, so that a wake-up is seen either by the process that is about to suspend the run or
-//! by the next one.
+//! by the next one. A wake-up locks the run after the rows of its cause; if that collides with a step,
+//! PostgreSQL ends one of the two transactions, and the store repeats it.
 
 use punchlist_core::conversation::{Channel, Conversation, MessageKind, Part, SYNTHETIC, Speaker};
 use punchlist_core::driver::{Finish, Spent, Trigger, Ways, of_calls};
@@ -162,7 +163,7 @@ impl Call<'_, '_> {
         let system = Actor::system();
         let executor = self.envelope.context.executor.as_ref().unwrap_or(&system);
         let over = Overrides { drives: Some(run.settings.drives), ..Overrides::default() };
-        let settings = self.envelope.agents.settings(run.agent.as_str(), &over).ok();
+        let settings = self.envelope.agents().settings(run.agent.as_str(), &over).ok();
         let settings = settings.map(|(settings, _)| settings);
         let of = (run.project_id, &run.id as _);
         let decision = self.decided_by(executor, &ConfigureRun { settings }, &run, of)?;
@@ -186,7 +187,7 @@ impl Call<'_, '_> {
         let item = self.next_item(&run)?;
         let failed = Trigger::Stopped(Finish::Error);
         let driven =
-            self.drive(run, failed, false, Ways::default(), (Some(&detail), Some(WORKER_DIED)))?;
+            self.drive(run, failed, &[], Ways::default(), (Some(&detail), Some(WORKER_DIED)))?;
         if let Some(item) = item {
             self.hold_failed(&driven.run, item, &detail)?;
         }

@@ -59,11 +59,9 @@ impl Call<'_, '_> {
 
     /// The whole id of an item of the caller's own session. Any other name is returned unchanged.
     fn own_name(&mut self, named: &str) -> Result<String, Error> {
-        let own = match self.own_todo(named) {
-            // A caller without a session, or one that may not read its list, has no own items.
-            Err(Error::Refused(_)) => None,
-            own => own?,
-        };
+        let own = self.own_todo(named);
+        // A caller without a session, or one that may not read its list, has no own items.
+        let own = self.unless_refused(own)?.flatten();
         Ok(own.map_or_else(|| named.to_owned(), |id| id.to_string()))
     }
 
@@ -87,7 +85,7 @@ impl Call<'_, '_> {
             return Ok(issue);
         }
         let mut checklist = self.open_checklist(&issue)?;
-        let steps = steps(&list, &checklist);
+        let steps = steps(&list, &checklist)?;
         let items = steps.iter().map(|step| step.item.clone()).collect();
         self.decide(&mut checklist, CreateTodos { items })?;
         for step in steps {

@@ -1,4 +1,10 @@
 //! The calls on sessions: finding them by name, binding and unbinding them, as the core decides.
+//!
+//! Rows are locked in one order: project, mission, issue, session, list, todo; several issues by their
+//! ids. A change of a binding needs both the session and its issue. So it looks at the session first,
+//! locks the issues, then the session, and starts over if the binding has changed meanwhile.
+
+use std::collections::BTreeSet;
 
 use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, Part, Speaker};
 use punchlist_core::driver::Trigger;
@@ -9,15 +15,22 @@ use punchlist_core::session::{
 };
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
-    Actor, ConversationId, Decision, Issue, MessageId, ProjectId, Refusal, RunId, Session,
+    Actor, ConversationId, Decision, Issue, IssueId, MessageId, ProjectId, Refusal, RunId, Session,
     SessionId,
 };
+use punchlist_store::ErrorKind;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::names::Named;
 
 use super::{Call, host_id};
 use crate::Error;
 use crate::catalogue::{Effect, find};
+
+/// Another transaction changed what this one has looked at. The store tries again.
+pub(super) fn changed_meanwhile() -> Error {
+    let detail = "the session's binding was changed meanwhile";
+    punchlist_store::Error::new(ErrorKind::Conflict, detail).into()
+}
 
 /// A new session and what it works on.
 #[derive(Clone, Debug)]
@@ -51,6 +64,19 @@ impl Call<'_, '_> {
             // The caller did not name this session, so one out of its reach is ignored.
             (Some(found), Lock::No) => Ok(self.reach_session(&found).is_ok().then_some(found)),
             (None, _) => Ok(None),
+        }
+    }
+
+    /// Like `session`, for a call that needs no session: several sessions that nothing tells apart
+    /// count as none.
+    pub(crate) fn session_if_clear(&mut self) -> Result<Option<Session>, Error> {
+        match self.session(Lock::No) {
+            Err(Error::Refused(refusal))
+                if matches!(*refusal, Refusal::SessionAmbiguous { .. }) =>
+            {
+                Ok(None)
+            }
+            found => found,
         }
     }
 
@@ -117,6 +143,34 @@ impl Call<'_, '_> {
         }
     }
 
+    /// The session that an input names, otherwise the caller's, for a change of its binding: locked,
+    /// after the issue it is bound to and this one.
+    pub(crate) fn session_to_bind(
+        &mut self,
+        named: Option<&str>,
+        issue: Option<IssueId>,
+    ) -> Result<Session, Error> {
+        let looked = self.session_or_own(named, Lock::No)?;
+        self.lock_with_issues(&looked, issue)
+    }
+
+    /// Locks these issues and the one that a session is bound to, then the session.
+    pub(super) fn lock_with_issues(
+        &mut self,
+        looked: &Session,
+        issues: impl IntoIterator<Item = IssueId>,
+    ) -> Result<Session, Error> {
+        let issues: BTreeSet<IssueId> = issues.into_iter().chain(looked.bound_issue).collect();
+        for issue in issues {
+            self.tx.issue_by_id(issue, Lock::Row)?;
+        }
+        let session = self.session_named(&looked.id.to_string(), Lock::Row)?;
+        match (session.bound_issue, session.state) == (looked.bound_issue, looked.state) {
+            true => Ok(session),
+            false => Err(changed_meanwhile()),
+        }
+    }
+
     /// Creates a session with its own chat.
     pub(crate) fn start_session(&mut self, new: NewSession) -> Result<Session, Error> {
         let project_id = self.ensure_project()?;
@@ -138,7 +192,7 @@ impl Call<'_, '_> {
         self.record_session(project_id, None, &decision)
     }
 
-    /// Binds a session to a locked issue: sets the pointer and the assignment, nothing else.
+    /// Binds a session to an issue, both locked (`session_to_bind`): sets the pointer and the assignment, nothing else.
     pub(crate) fn bind_session(
         &mut self,
         session: Session,
@@ -174,7 +228,7 @@ impl Call<'_, '_> {
         self.decided(&PromoteSession, (session, issue.as_ref()), of)
     }
 
-    /// Unbinds a session from its issue.
+    /// Unbinds a session from its issue, both locked.
     pub(crate) fn unbind_session(&mut self, session: Session) -> Result<Session, Error> {
         let issue = self.bound_issue(&session, Lock::Row)?;
         let of = (session.project_id, &session.id as _);
@@ -182,6 +236,7 @@ impl Call<'_, '_> {
         self.let_go(session, issue, &decision)
     }
 
+    /// Ends a session, which is locked with its issue.
     pub(crate) fn end_session(&mut self, session: Session) -> Result<Session, Error> {
         let issue = self.bound_issue(&session, Lock::Row)?;
         let of = (session.project_id, &session.id as _);

@@ -214,7 +214,10 @@ impl AgentConfig {
         if let Some(model) = &self.model {
             let (provider, name) = model.split_once(':').unwrap_or(("", model));
             if !PROVIDERS.contains(&provider) || name.trim().is_empty() {
-                let expected = format!("MAKER:MODEL with {}", PROVIDERS.join(", "));
+                // `acp` is reserved and cannot be used yet.
+                let usable: Vec<&str> =
+                    PROVIDERS.iter().copied().filter(|provider| *provider != "acp").collect();
+                let expected = format!("PROVIDER:MODEL with {}", usable.join(", "));
                 return Err(bad("model", model, expected));
             }
         }
@@ -275,6 +278,15 @@ impl Roster {
         match &self.elsewhere {
             Some((home, user)) if home != project => Arc::clone(user),
             _ => Arc::clone(self),
+        }
+    }
+
+    /// Like `in_project`, borrowed.
+    #[must_use]
+    pub fn of_project(&self, project: &str) -> &Self {
+        match &self.elsewhere {
+            Some((home, user)) if home != project => user,
+            _ => self,
         }
     }
 
@@ -381,6 +393,13 @@ impl Roster {
         let plays =
             |(_, agent): &(&str, &AgentConfig)| agent.role == Some(role) && agent.model.is_some();
         self.iter().find(plays).map(|(name, _)| name.to_owned())
+    }
+
+    /// Is an agent configured for delegated work of this type? Work in the chat of a pillar is also
+    /// done by the agent that plays the owner.
+    #[must_use]
+    pub fn does(&self, kind: &str, in_chat: bool) -> bool {
+        self.agents.contains_key(kind) || (in_chat && self.player(Role::Owner).is_some())
     }
 
     /// How proposals of this specialist are handled.

@@ -85,8 +85,8 @@ impl ServerTable {
             return Err(Fault::BadValue { path, found, expected });
         }
         if self.url.is_some() {
-            let detail = "servers over HTTP are not spoken to: give `command`, a program that \
-                          speaks MCP over its standard input and output";
+            let detail = "HTTP servers are not supported; set `command` to a program that speaks \
+                          MCP over its standard input and output";
             return Err(Fault::Other { path: format!("{path}.url"), detail: detail.to_owned() });
         }
         Ok(Server {

@@ -163,7 +163,7 @@ fn every_wrong_value_is_refused_by_name() {
         (
             "[agents.coder]\nmodel = \"openai:\"\n".to_owned(),
             "bad_value",
-            &["agents.coder.model", "MAKER:MODEL"],
+            &["agents.coder.model", "PROVIDER:MODEL"],
         ),
         ("[agents.\"a b\"]\n".to_owned(), "bad_value", &["agents.a b", "one word"]),
         ("agents = 3\n".to_owned(), "wrong_type", &["agents", "[agents.NAME]"]),

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use punchlist_core::{ConversationId, DelegationId, GateId, RunId, SessionId, TodoId, TokenId, id};
+use punchlist_core::{
+    AgentPath, ConversationId, DelegationId, GateId, ListId, ProjectId, RunId, SessionId, TodoId,
+    TokenId, id,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -31,14 +34,59 @@ macro_rules! keys {
             }
 
             fn schema() -> Schema {
-                let pattern = format!("{OR_BLANK}{}", id::PATTERN);
-                json_schema!({ "type": ["string", "null"], "pattern": pattern })
+                text_like(id::PATTERN)
             }
         }
     )+};
 }
 
-keys! { ConversationId DelegationId GateId RunId SessionId TodoId TokenId }
+keys! { ConversationId DelegationId GateId ListId ProjectId RunId SessionId TodoId TokenId }
+
+/// A text that matches this pattern.
+fn text_like(pattern: &str) -> Schema {
+    json_schema!({ "type": ["string", "null"], "pattern": format!("{OR_BLANK}{pattern}") })
+}
+
+/// The beginning of a cursor that is a name. Nearly every text could be a name, so without it a
+/// mistyped cursor would look like the end of the list.
+pub(crate) const AFTER: &str = "after:";
+
+/// The schema of a cursor that is a name.
+fn after_like(pattern: &str) -> Schema {
+    text_like(&pattern.replacen('^', &format!("^{AFTER}"), 1))
+}
+
+impl Key for AgentPath {
+    fn parse(text: &str) -> Option<Self> {
+        text.strip_prefix(AFTER).and_then(Self::parse)
+    }
+
+    fn schema() -> Schema {
+        after_like(Self::PATTERN)
+    }
+}
+
+/// The slug of a mission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Slug(String);
+
+impl fmt::Display for Slug {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Key for Slug {
+    fn parse(text: &str) -> Option<Self> {
+        let name = text.strip_prefix(AFTER)?;
+        (!name.is_empty() && !name.starts_with(char::is_whitespace)).then(|| Self(name.to_owned()))
+    }
+
+    fn schema() -> Schema {
+        text_like(&format!(r"^{AFTER}\S"))
+    }
+}
 
 impl Key for i64 {
     fn parse(text: &str) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! `conversation_list`: the chats of a project.
 
 use punchlist_core::ConversationId;
-use punchlist_core::authority::{Action, Subject};
+use punchlist_core::authority::{Action, Subject, may_ever_on};
 use punchlist_core::conversation::Channel;
 use punchlist_core::text::Title;
 use punchlist_store::rows::conversations::WantedConversations;
@@ -68,6 +68,7 @@ impl Define for ConversationList {
             Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id),
             None => None,
         };
+        known_place(call, input)?;
         let Some(project) = call.project()? else {
             return Ok(Output { conversations: Vec::new(), next_cursor: None });
         };
@@ -85,4 +86,18 @@ impl Define for ConversationList {
         let conversations = found.into_iter().map(ConversationView::from).collect();
         Ok(Output { conversations, next_cursor })
     }
+}
+
+/// Refuses an unknown mission or pillar. A caller that sees no missions is not told which there are.
+fn known_place(call: &mut Call<'_, '_>, input: &Input) -> Result<(), Error> {
+    let role = call.envelope().actor.role;
+    let Some(slug) = &input.mission.0 else { return Ok(()) };
+    if !may_ever_on(role, Subject::Mission, Action::View) {
+        return Ok(());
+    }
+    let mission = call.mission(slug.as_str(), Lock::No)?;
+    if let Some(pillar) = &input.pillar.0 {
+        mission.pillar(pillar.as_str()).ok_or_else(|| mission.unknown_pillar(pillar.as_str()))?;
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
+use punchlist_core::{MessageId, Refusal};
 use punchlist_store::rows::conversations::WantedMessages;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,6 +59,13 @@ impl Define for ConversationShow {
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let limit = input.limit;
         let conversation = call.conversation(&input.conversation_id)?;
+        for named in [&input.after.0, &input.before.0].into_iter().flatten() {
+            // Ids are ordered by time, so one that is not in this chat is still a position in it.
+            if MessageId::parse(named.as_str()).is_none() {
+                let message = named.as_str().to_owned();
+                return Err(Refusal::UnknownMessage { message }.into());
+            }
+        }
         let wanted = WantedMessages {
             after: input.after.0.as_ref().map(Title::as_str),
             before: input.before.0.as_ref().map(Title::as_str),

@@ -50,6 +50,9 @@ pub struct Output {
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
+    /// Nobody is known to do this type of work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 #[derive(Debug)]
@@ -83,8 +86,10 @@ impl Define for DelegateOp {
         };
         let is_async = input.is_async == Some(true);
         let (run, in_chat) = (call.envelope().context.run, conversation_id.is_some());
+        let is_configured = call.envelope().agents.does(kind.as_str(), in_chat);
+        let warning = (!is_configured).then(|| unconfigured(kind.as_str()));
         let delegation = call.delegate(&Delegate {
-            review: call.envelope().agents.review(kind.as_str()),
+            review: call.envelope().agents().review(kind.as_str()),
             kind,
             mission,
             rationale: input.rationale.0.clone(),
@@ -102,6 +107,14 @@ impl Define for DelegateOp {
             result: delegation.result,
             error: delegation.error,
             proposal: delegation.proposal,
+            warning,
         })
     }
+}
+
+fn unconfigured(kind: &str) -> String {
+    format!(
+        "no agent `{kind}` is configured in punchlist.toml: the work is queued until a worker takes \
+         it with delegation_take"
+    )
 }

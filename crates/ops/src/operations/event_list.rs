@@ -149,7 +149,8 @@ impl Define for EventList {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let limit = input.limit;
-        let project = call.project()?;
+        let home = call.home_of_log()?;
+        let project = home.as_ref().map(|home| home.id);
         let (actor, name) = (&call.envelope().actor, &call.envelope().project);
         let all = may_any(actor.role, Subject::Project, Action::ReadLog);
         let own = !all || input.visibility == Some(Visibility::Own);
@@ -183,8 +184,12 @@ impl Define for EventList {
         };
         events.retain(|event| since.is_none_or(|since| event.recorded_at >= since));
         let events: Vec<EventRow> = events.into_iter().map(|event| row(event, name)).collect();
-        let names = match input.names {
-            Some(true) => names(call, project, &events)?,
+        let names = match (input.names, home.and_then(|home| home.merged_into)) {
+            (Some(true), None) => names(call, project, &events)?,
+            // Its work is elsewhere, and the names it has there are for those who reach it there.
+            (Some(true), Some(into)) if call.envelope().actor.reach.is_everything() => {
+                names(call, into, &events)?
+            }
             _ => BTreeMap::new(),
         };
         Ok(Output { events, names, next_cursor })

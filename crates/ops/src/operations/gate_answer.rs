@@ -7,12 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Profile, Surfaces};
+use crate::explain::Fault;
 use crate::input::{Name, up_to};
 use crate::views::GateView;
+use crate::{Envelope, Error};
 
 /// Answer a gate: let its session continue, or refuse. A refused sign-off reopens criteria.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +56,16 @@ impl Define for GateAnswer {
 
     type Input = Input;
     type Output = Output;
+
+    /// Only a refusal opens criteria again.
+    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
+        if input.decision == GateDecision::Resume && input.reopen.is_some() {
+            let (path, found) = ("reopen".to_owned(), "given with resume".to_owned());
+            let expected = "left out unless the decision is refuse".to_owned();
+            return Err(Fault::BadValue { path, found, expected }.into());
+        }
+        Ok(())
+    }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let command = AnswerGate {

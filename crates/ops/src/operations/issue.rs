@@ -144,6 +144,7 @@ impl Define for IssueTool {
                     open: None,
                     label: Maybe::default(),
                     assignee: Maybe::default(),
+                    waiting: None,
                     limit: input.limit,
                     cursor: input.cursor,
                 };

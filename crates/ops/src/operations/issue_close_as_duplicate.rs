@@ -1,7 +1,7 @@
 //! `issue_close_as_duplicate`: reject an issue as a duplicate of another (K-44).
 
 use punchlist_core::authority::{Action, Subject};
-use punchlist_core::issue::CloseAsDuplicate;
+use punchlist_core::issue::{CloseAsDuplicate, LinkKind};
 use punchlist_core::text::Body;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
-use crate::views::OneIssue;
+use crate::views::LinkedIssue;
 
 /// Close an issue as a duplicate of another: linked, rejected and noted in one step.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -38,11 +38,12 @@ impl Define for IssueCloseAsDuplicate {
     const EXAMPLE: &'static str = r#"{"number":2,"of":1,"note":"The same page"}"#;
 
     type Input = Input;
-    type Output = OneIssue;
+    type Output = LinkedIssue;
 
-    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<LinkedIssue, Error> {
         let (issue, of) = call.two_issues(input.number, input.of)?;
         let command = CloseAsDuplicate { note: input.note.0.clone() };
-        Ok(OneIssue { issue: call.close_as_duplicate(issue, &of, &command)?.into() })
+        let issue = call.close_as_duplicate(issue, &of, &command)?.into();
+        Ok(LinkedIssue { issue, kind: LinkKind::DuplicateOf, to: input.of })
     }
 }

@@ -52,7 +52,7 @@ impl Define for IssueCreate {
     type Output = OneIssue;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
-        let parent = call.session(Lock::No)?.and_then(|session| session.bound_issue);
+        let parent = call.session_if_clear()?.and_then(|session| session.bound_issue);
         Ok(OneIssue { issue: file(call, input, parent)?.into() })
     }
 }

@@ -36,6 +36,9 @@ pub struct Input {
     /// Only issues assigned to this person.
     #[serde(default)]
     pub assignee: Maybe<Title>,
+    /// Only those that wait for a person: a question, a proposal or a review.
+    #[serde(default)]
+    pub waiting: Option<bool>,
     /// Page size; default is 50, the maximum is 1,000.
     #[serde(default)]
     pub limit: Limit,
@@ -54,6 +57,7 @@ impl Input {
             open: Some(true),
             label: Maybe(None),
             assignee: Maybe(None),
+            waiting: None,
             limit,
             cursor,
         }
@@ -97,6 +101,7 @@ impl Define for IssueList {
             open: input.open == Some(true),
             label: text(&input.label),
             assignee: text(&input.assignee),
+            waiting: input.waiting == Some(true),
         };
         let mut issues = call.tx().issues(project, &wanted, limit.and_one())?;
         let next_cursor = page(&mut issues, limit, |last| last.number);

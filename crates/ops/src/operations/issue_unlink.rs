@@ -9,7 +9,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::views::OneIssue;
+use crate::views::LinkedIssue;
 
 /// Remove a link between two issues.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -38,10 +38,11 @@ impl Define for IssueUnlink {
     const EXAMPLE: &'static str = r#"{"number":2,"kind":"blocked_by","to":1}"#;
 
     type Input = Input;
-    type Output = OneIssue;
+    type Output = LinkedIssue;
 
-    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneIssue, Error> {
+    fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<LinkedIssue, Error> {
         let (from, to) = call.two_issues(input.number, input.to)?;
-        Ok(OneIssue { issue: call.unlink(from, &to, input.kind)?.into() })
+        let issue = call.unlink(from, &to, input.kind)?.into();
+        Ok(LinkedIssue { issue, kind: input.kind, to: input.to })
     }
 }

@@ -224,7 +224,7 @@ fn over(call: &mut Call<'_, '_>, mission: &Mission) -> Result<Vec<String>, Error
             continue;
         }
         seen.push(counted);
-        let counts = call.counts(mission, &pillar.slug)?;
+        let counts = call.counts(mission, Some(&pillar.slug))?;
         let place = counted.map_or(String::new(), |pillar| format!(" in `{pillar}`"));
         let tiers = [
             ("Active TODO", counts.active, counts.active_limit),

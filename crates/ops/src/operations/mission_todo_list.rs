@@ -86,7 +86,7 @@ impl Define for MissionTodoList {
         let mut found =
             call.tx().mission_todos(project, &mission.slug, &wanted, limit.and_one())?;
         let next_cursor = page(&mut found, limit, |(_, todo)| todo.id);
-        let counts = call.counts(&mission, pillar.as_deref().unwrap_or_default())?;
+        let counts = call.counts(&mission, pillar.as_deref())?;
         let view = |(pillar, todo): &(String, punchlist_core::Todo)| {
             MissionTodoView::new(&mission, pillar, todo, now)
         };

@@ -33,10 +33,10 @@ pub struct Input {
     pub action: Act,
     /// Why; kept in the record.
     pub reason: Body,
-    /// To extend.
+    /// With extend.
     #[serde(default)]
     pub deadline: Maybe<Due>,
-    /// To reprioritize.
+    /// With reprioritize.
     #[serde(default)]
     pub priority: Option<Priority>,
 }

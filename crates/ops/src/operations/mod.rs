@@ -75,6 +75,7 @@ pub mod plan_tick;
 pub mod plan_tree;
 pub mod project_export;
 pub mod project_list;
+pub mod project_merge;
 pub mod proposal_decide;
 pub mod ready;
 pub mod run_begin;

@@ -89,7 +89,8 @@ impl Define for Overview {
             output.projects.push(ProjectCount { current: is_current, name, waiting });
         }
         let sees_issues = sees(call, Subject::Issue) && call.reach_project().is_ok();
-        if let Some(project) = call.project()?.filter(|_| sees_issues) {
+        let here = call.tx().project(&envelope.project)?;
+        if let Some(project) = here.filter(|_| sees_issues) {
             for status in IssueStatus::ALL {
                 let count = call.tx().issue_count(project, status, COUNTED_MAX)?;
                 output.issues.push(StatusCount { status, count });

@@ -69,7 +69,7 @@ impl Define for RunBegin {
 /// Begins one run that answers all messages since the agent's last one.
 fn answer(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, Error> {
     let conversation = call.conversation(named)?;
-    let (settings, _) = call.envelope().agents.settings(name, &Overrides::default())?;
+    let (settings, _) = call.envelope().agents().settings(name, &Overrides::default())?;
     let role = conversation.addressee();
     let agent = begin::agent_named(name)?;
     let newest = call.tx().newest_run_as(conversation.id, role)?;
@@ -110,7 +110,7 @@ fn for_work(call: &mut Call<'_, '_>, name: &str, named: &str) -> Result<Output, 
     if let Some(run) = earlier.filter(begin::is_kept) {
         return Ok(Output { run: Some(RunView::from(&run)), at_work: false });
     }
-    let (settings, role) = call.envelope().agents.settings(name, &Overrides::default())?;
+    let (settings, role) = call.envelope().agents().settings(name, &Overrides::default())?;
     let project = delegation.project_id;
     let (conversation, about) = match delegation.conversation_id {
         Some(id) => (id, call.tx().conversation(project, id)?.and_then(|chat| chat.about)),

@@ -19,7 +19,7 @@ use crate::views::run::RunView;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
-    /// Only runs in this state; absent: all.
+    /// Only runs in this state; completed and failed ones are ended. Absent: all.
     #[serde(default)]
     pub state: Option<RunState>,
     /// Only of this session.
@@ -85,7 +85,7 @@ const PROMPT_MAX: usize = 200;
 fn listed(call: &mut Call<'_, '_>, run: &Run) -> Result<RunView, Error> {
     let mut view = RunView::from(run);
     let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
-    view.usage.cost_usd = call.envelope().agents.cost_usd(&view.model, input, output);
+    view.usage.cost_usd = call.envelope().agents().cost_usd(&view.model, input, output);
     let said = call.tx().said_before(run.conversation_id, run.created_at)?;
     view.prompt = said.map(|said| said.chars().take(PROMPT_MAX).collect());
     let session = match run.session_id {

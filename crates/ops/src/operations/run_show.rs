@@ -103,7 +103,7 @@ impl Define for RunShow {
             .unwrap_or_default();
         let mut view = RunView::from(&run);
         let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
-        view.usage.cost_usd = call.envelope().agents.cost_usd(&view.model, input, output);
+        view.usage.cost_usd = call.envelope().agents().cost_usd(&view.model, input, output);
         Ok(Output {
             run: view,
             text,

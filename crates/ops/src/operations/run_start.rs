@@ -5,6 +5,7 @@ use punchlist_core::conversation::{MessageKind, Speaker};
 use punchlist_core::driver::Trigger;
 use punchlist_core::run::SettingsOf;
 use punchlist_core::run::begin::{self, Course};
+use punchlist_core::session::going;
 use punchlist_core::text::{Body, Title};
 use punchlist_core::{Refusal, Scope};
 use punchlist_store::Load;
@@ -101,14 +102,17 @@ impl Define for RunStart {
             max_iterations: count(input.max_iterations),
             max_total_tokens: input.max_total_tokens.and_then(|n| u64::try_from(n).ok()),
         };
-        let (settings, role) = call.envelope().agents.settings(name, &over)?;
+        let (settings, role) = call.envelope().agents().settings(name, &over)?;
         let role = begin::role_of(&agent, role);
         let plan = match &input.plan_file.0 {
             Some(file) => Some(known_plan(call, file, input.branch.0.as_ref())?),
             None => None,
         };
         let session = match call.session_to_run_in()? {
-            Some(session) => session,
+            Some(session) => {
+                going(&session).map_err(|refused| refused.refusal)?;
+                session
+            }
             None => {
                 let line = input.prompt.as_str().lines().next().unwrap_or_default();
                 let line: String = line.chars().take(80).collect();

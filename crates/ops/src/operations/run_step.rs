@@ -4,7 +4,7 @@ use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::ToolCall;
 use punchlist_core::driver::{Finish, Spent, Trigger, Verdict, Ways};
 use punchlist_core::run::RunState;
-use punchlist_core::{Run, RunId, TodoId};
+use punchlist_core::{ListKind, Run, RunId, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -119,8 +119,9 @@ pub struct Question {
     /// resumed, handed, or {"stopped": how the reply ended}.
     #[schemars(transform = schema::word_or_object)]
     pub trigger: Trigger,
-    /// Can the agent change its list?
-    pub has_todo_tool: bool,
+    /// The kinds of lists that the agent has a tool to change.
+    #[serde(default)]
+    pub workable: Vec<ListKind>,
     /// Can it hold an item?
     #[serde(default)]
     pub can_hold: bool,
@@ -199,8 +200,8 @@ pub(crate) fn record(
             Step::Drive(question) => {
                 let ways = Ways { hold: question.can_hold, ask: question.can_ask };
                 let fault = (question.detail.as_deref(), question.code.as_deref());
-                let (trigger, has_todo_tool) = (question.trigger, question.has_todo_tool);
-                let driven = call.drive(run, trigger, has_todo_tool, ways, fault)?;
+                let (trigger, workable) = (question.trigger, &question.workable);
+                let driven = call.drive(run, trigger, workable, ways, fault)?;
                 (verdict, said, scene) = (Some(driven.verdict), driven.said, driven.scene);
                 driven.run
             }

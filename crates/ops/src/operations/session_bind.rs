@@ -42,10 +42,10 @@ impl Define for SessionBind {
     type Output = OneSession;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneSession, Error> {
-        // Lock the issue before the session: every operation locks in this order.
-        let issue = call.issue(input.number, Lock::Row)?;
+        let issue = call.issue(input.number, Lock::No)?;
         let named = input.session.0.as_ref().map(Title::as_str);
-        let session = call.session_or_own(named, Lock::Row)?;
+        let session = call.session_to_bind(named, Some(issue.id))?;
+        let issue = call.issue(input.number, Lock::Row)?;
         let take_over = input.take_over == Some(true);
         let (session, _) = call.bind_session(session, issue, take_over)?;
         OneSession::of(call, session)

@@ -73,8 +73,8 @@ pub struct Input {
     #[schemars(range(min = 0))]
     pub max_todo_continuations: Option<i64>,
     /// The host's own list, whole; absent: it is not known, and nothing changes.
-    #[serde(default, deserialize_with = "up_to::<1000, _, _>")]
-    #[schemars(length(max = 1000))]
+    #[serde(default, deserialize_with = "up_to::<10_000, _, _>")]
+    #[schemars(length(max = 10_000))]
     pub todos: Option<Vec<NativeTodo>>,
 }
 

@@ -57,15 +57,18 @@ impl Define for SessionPromote {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let named = input.session.0.as_ref().map(Title::as_str);
-        let session = call.session_or_own(named, Lock::Row)?;
-        call.may_promote(&session)?;
+        let looked = call.session_or_own(named, Lock::No)?;
+        call.may_promote(&looked)?;
         let new = issue_create::Input {
             title: input.title.clone(),
             body: input.body.clone(),
             criteria: input.criteria.clone(),
             force_new: Some(false),
         };
+        // The new issue has locked the project, which comes before the session.
         let issue = issue_create::file(call, &new, None)?;
+        let session = call.session_to_bind(named, Some(issue.id))?;
+        call.may_promote(&session)?;
         let (session, issue) = call.bind_session(session, issue, false)?;
         let issue = call.hand_list_on(&session, issue)?;
         Ok(Output { session: SessionView::of(call, session)?, issue: issue.into() })

@@ -2,7 +2,6 @@
 
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
-use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +37,7 @@ impl Define for SessionUnbind {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<OneSession, Error> {
         let named = input.session.0.as_ref().map(Title::as_str);
-        let session = call.session_or_own(named, Lock::Row)?;
+        let session = call.session_to_bind(named, None)?;
         let session = call.unbind_session(session)?;
         OneSession::of(call, session)
     }

@@ -175,7 +175,7 @@ impl Define for Status {
         }
         if input.wants(Part::Plans) && may_ever(output.role, ListKind::Plan, Action::View) {
             let looked_at = home::looked_at(call, SHOWN);
-            output.plans = plan_list::plans(call, project, false, looked_at)?;
+            output.plans = plan_list::plans(call, project, looked_at)?;
             output.plans.truncate(usize::try_from(SHOWN).unwrap_or(usize::MAX));
         }
         if input.wants(Part::Missions) && may_ever(output.role, ListKind::Pillar, Action::View) {

@@ -14,7 +14,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Reference;
 use crate::views::PlanView;
 
-/// Add a task under another. The orchestrator may do this, and an agent under its own task.
+/// Add a task under another. The root agent may do this, and an agent under its own task.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {

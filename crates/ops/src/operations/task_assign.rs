@@ -38,7 +38,7 @@ impl Define for TaskAssign {
     type Output = PlanView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
-        let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
+        let (mut snapshot, todo_id) = call.task(&input.task_id)?;
         let assignee = input.agent.0.clone();
         let is_known = call.knows(&assignee)?;
         call.decide(&mut snapshot, AssignTodo { todo_id, assignee, is_known })?;

@@ -42,7 +42,7 @@ impl Define for TaskCancel {
     type Output = PlanView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
-        let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
+        let (mut snapshot, todo_id) = call.task(&input.task_id)?;
         let outcome = Some(input.reason.as_str().to_owned());
         call.decide(&mut snapshot, CancelTodo { todo_id, outcome })?;
         let (snapshot, _) = call.plan_of(&todo_id.to_string())?;

@@ -15,7 +15,7 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Maybe, Reference};
 use crate::views::PlanView;
 
-/// Complete a task. Its agent and the orchestrator may do this. Its parents are not completed.
+/// Complete a task. Its agent and the root agent may do this. Its parents are not completed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -53,7 +53,7 @@ impl Define for TaskComplete {
         let with_children = input.with_children == Some(true);
         let (mut snapshot, todo_id) = match with_children {
             true => call.lock_plan_of(&input.task_id)?,
-            false => call.todo(&input.task_id)?,
+            false => call.task(&input.task_id)?,
         };
         if !with_children {
             call.bring_children(&mut snapshot, todo_id)?;

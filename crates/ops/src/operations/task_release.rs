@@ -40,10 +40,13 @@ impl Define for TaskRelease {
     type Output = PlanView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
-        let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
+        let (mut snapshot, todo_id) = call.task(&input.task_id)?;
         let clock = call.tx().clock()?;
         let reason = input.reason.0.clone().map(Body::into_string);
-        call.decide(&mut snapshot, ReleaseTodo { todo_id, epoch: None, reason, clock })?;
+        call.decide(
+            &mut snapshot,
+            ReleaseTodo { todo_id, epoch: None, reason, clock, unassigns: true },
+        )?;
         let (snapshot, _) = call.plan_of(&todo_id.to_string())?;
         PlanView::of(call, &snapshot)
     }

@@ -42,7 +42,7 @@ impl Define for TaskReopen {
     type Output = PlanView;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<PlanView, Error> {
-        let (mut snapshot, todo_id) = call.todo(&input.task_id)?;
+        let (mut snapshot, todo_id) = call.task(&input.task_id)?;
         let reason = Some(input.reason.as_str().to_owned());
         call.decide(&mut snapshot, ReopenTodo { todo_id, reason })?;
         let (snapshot, _) = call.plan_of(&todo_id.to_string())?;

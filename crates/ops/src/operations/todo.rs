@@ -42,8 +42,8 @@ pub struct Input {
     #[serde(default)]
     pub content: Maybe<Content>,
     /// set, add: task texts; "# Name" opens a phase.
-    #[serde(default, deserialize_with = "up_to::<1000, _, _>")]
-    #[schemars(length(max = 1000))]
+    #[serde(default, deserialize_with = "up_to::<10_000, _, _>")]
+    #[schemars(length(max = 10_000))]
     pub items: Option<Vec<Content>>,
     /// set, add: the first phase.
     #[serde(default)]
@@ -134,7 +134,7 @@ impl Define for TodoTool {
             let mut snapshot = call.open_checklist(&issue)?;
             let before = next(&snapshot, call.envelope().now).map(|todo| todo.id);
             let command = command(call, &snapshot, action, input)?;
-            call.decide(&mut snapshot, command)?;
+            call.decide(&mut snapshot, command).map_err(in_its_words)?;
             let moved = next(&snapshot, call.envelope().now).map(|todo| todo.id) != before;
             let mut said = message(&snapshot, call.envelope().now, moved);
             if matches!(action, TodoAction::Set | TodoAction::Add)
@@ -146,6 +146,14 @@ impl Define for TodoTool {
         };
         let notice = snapshot.as_ref().and_then(progress::removed_notice);
         answer(call, snapshot.as_ref(), notice)
+    }
+}
+
+/// An error without ids, and with the statuses of a checklist (K-19, X-1).
+fn in_its_words(error: Error) -> Error {
+    match error {
+        Error::Refused(refusal) => Error::Refused(Box::new(refusal.on_checklist())),
+        other => other,
     }
 }
 
@@ -178,6 +186,13 @@ fn command(
     };
     Ok(match action {
         TodoAction::View => return Err(missing("action")),
+        // `set` replaces steps and never touches criteria (K-33); an agent proposes one with `add`
+        // (Q-K2).
+        TodoAction::Set if input.kind == Some(TodoKind::Criterion) => {
+            let (path, found) = ("kind".to_owned(), "criterion".to_owned());
+            let expected = "step with set; propose criteria with add".to_owned();
+            return Err(Fault::BadValue { path, found, expected }.into());
+        }
         TodoAction::Set => {
             let listed = |(phase, title): (Option<Title>, Content)| ListedTodo {
                 phase,
@@ -252,18 +267,25 @@ fn answer(
         return Ok(Output { items: Vec::new(), markdown: String::new(), summary, message });
     };
     let notes = call.notes(snapshot)?;
-    let items = ordered(snapshot).into_iter().map(|todo| Item {
-        content: todo.title.clone(),
-        status: shown_status(todo).into(),
-        kind: todo.kind,
-        phase: todo.phase.clone(),
-        notes: texts(&notes, todo),
-        hold: todo.hold.as_deref().filter(|_| !todo.status.is_settled()).map(HoldView::from),
-        origin_agent: todo.origin_agent.to_string(),
-    });
-    let progress::Progress { total, open, closed, held, .. } = progress::of(snapshot);
-    let summary = Summary { total, open, closed, held };
-    Ok(Output { items: items.collect(), markdown: markdown(snapshot, &notes), summary, message })
+    let items: Vec<Item> = ordered(snapshot)
+        .into_iter()
+        .map(|todo| Item {
+            content: todo.title.clone(),
+            status: shown_status(todo).into(),
+            kind: todo.kind,
+            phase: todo.phase.clone(),
+            notes: texts(&notes, todo),
+            hold: todo.hold.as_deref().filter(|_| !todo.status.is_settled()).map(HoldView::from),
+            origin_agent: todo.origin_agent.to_string(),
+        })
+        .collect();
+    // As the items say it: a claimed step is shown as open, a claimed criterion as completed.
+    let is_closed =
+        |item: &&Item| matches!(item.status, ItemStatus::Completed | ItemStatus::Abandoned);
+    let (total, closed) = (items.len(), items.iter().filter(is_closed).count());
+    let held = progress::of(snapshot).held;
+    let summary = Summary { total, open: total - closed, closed, held };
+    Ok(Output { items, markdown: markdown(snapshot, &notes), summary, message })
 }
 
 /// A message on the state of the list after a change.

@@ -17,7 +17,7 @@ use crate::call::{Call, scope_of_session};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
 use crate::input::{Maybe, range};
-use crate::views::TakenTodo;
+use crate::views::{TakenTodo, WhyNothing};
 use crate::{Envelope, Error};
 
 /// How often to retry when other callers take the item first; after that, nothing is taken.
@@ -86,7 +86,7 @@ impl Define for TodoNext {
                     if scope.kind() == ListKind::Plan {
                         call.known_plan(&scope)?;
                     }
-                    return Ok(TakenTodo::NOTHING);
+                    return Ok(TakenTodo { why: why(call, &scope)?, ..TakenTodo::NOTHING });
                 }
                 Look::Again => continue,
                 Look::Found(list, id) => (call.with_locked_todo(list, id)?, id),
@@ -127,6 +127,17 @@ fn look(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Look, Error> {
     let (actor, now) = (&call.envelope().actor, call.envelope().now);
     let next = select::next_for(&snapshot, actor, now, clock).map(|todo| todo.id);
     Ok(next.map_or(Look::Nothing, |id| Look::Found(list, id)))
+}
+
+/// Why there is nothing to take. A plan may be long, so it is not read for that.
+fn why(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Option<WhyNothing>, Error> {
+    if policy(scope.kind()).wip == Wip::Many {
+        return Ok(None);
+    }
+    let clock = call.tx().clock()?;
+    let list = call.look(scope, Load::All)?;
+    let none_open = || WhyNothing::from(select::Idle::NoneOpen);
+    Ok(Some(list.map_or_else(none_open, |list| select::idle(&list, clock).into())))
 }
 
 /// The list that the caller named.

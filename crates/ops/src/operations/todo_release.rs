@@ -46,7 +46,10 @@ impl Define for TodoRelease {
         let (mut snapshot, todo_id) = call.todo_or_own(&input.todo_id)?;
         let (epoch, clock) = (input.epoch, call.tx().clock()?);
         let reason = input.reason.0.as_ref().map(|reason| reason.as_str().to_owned());
-        call.decide(&mut snapshot, ReleaseTodo { todo_id, epoch, reason, clock })?;
+        call.decide(
+            &mut snapshot,
+            ReleaseTodo { todo_id, epoch, reason, clock, unassigns: false },
+        )?;
         OneTodo::of(&snapshot, todo_id)
     }
 }

@@ -2,7 +2,10 @@
 
 use punchlist_core::authority::{Action, Denial, Verdict, authority, owns};
 use punchlist_core::conversation::Message;
-use punchlist_core::{Delegation, Event, ListId, ListKind, Refusal, Scope, Snapshot, Time, TodoId};
+use punchlist_core::evidence::Evidence;
+use punchlist_core::{
+    AgentPath, Delegation, Event, ListId, ListKind, Refusal, Scope, Snapshot, Time, TodoId,
+};
 use punchlist_store::rows::delegations::WantedDelegations;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -42,6 +45,10 @@ pub struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseView>,
     pub notes: Vec<NoteView>,
+    /// Who claimed, returned and settled it, oldest first. Starts and ends are included for todos of
+    /// missions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judgements: Vec<JudgementView>,
     pub delegations: Vec<DelegationView>,
     /// Results that came after the item went to another agent: kept, but not counted.
     pub late_reports: Vec<LateReport>,
@@ -79,6 +86,30 @@ pub struct NoteView {
     pub author: String,
     pub text: String,
     pub at: Time,
+}
+
+/// Somebody started, claimed, returned or settled an item.
+#[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgementView {
+    pub kind: JudgementKind,
+    pub by: String,
+    pub at: Time,
+    /// The outcome, the feedback or the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+}
+
+/// What somebody did about the end of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JudgementKind {
+    Started,
+    Claimed,
+    Returned,
+    Completed,
+    Cancelled,
 }
 
 #[derive(Debug)]
@@ -124,7 +155,8 @@ impl Define for TodoShow {
         let delegations: Vec<Delegation> = found.into_iter().map(|(d, _)| d).collect();
         let messages = said(call, &delegations)?;
         let notes = call.tx().notes(id)?.into_iter();
-        let late_reports = late_reports(call, list.id, id)?;
+        let judgements = judgements(call, list.id, id)?;
+        let late_reports = late_reports(call, list.id, id, &delegations)?;
         let (mission, pillar) = match &list.scope {
             Scope::Pillar { mission, pillar } => (Some(mission.clone()), Some(pillar.clone())),
             _ => (None, None),
@@ -140,6 +172,7 @@ impl Define for TodoShow {
             days_left: standing.days_left,
             lease: lease.and_then(LeaseView::of),
             notes: notes.map(|n| NoteView { author: n.author, text: n.text, at: n.at }).collect(),
+            judgements,
             delegations: delegations.into_iter().map(DelegationView::from).collect(),
             late_reports,
             messages: messages.into_iter().map(MessageView::from).collect(),
@@ -147,14 +180,48 @@ impl Define for TodoShow {
     }
 }
 
-/// The results that were refused because the caller no longer held the item (Q-O3).
+/// Who claimed an item, and who answered.
+fn judgements(
+    call: &mut Call<'_, '_>,
+    list: ListId,
+    id: TodoId,
+) -> Result<Vec<JudgementView>, Error> {
+    let mut judgements = Vec::new();
+    for recorded in call.tx().judgements_of(list, id)? {
+        let Some(event) = recorded.event()? else { continue };
+        let mut by = recorded.actor;
+        let (kind, todo, said, evidence) = match event {
+            Event::TodoStarted(e) => (JudgementKind::Started, e.todo_id, e.reason, Vec::new()),
+            Event::TodoClaimed(e) => {
+                // The report of a delegation is a claim of its agent, whoever recorded it.
+                by = e.claim.by;
+                (JudgementKind::Claimed, e.todo_id, e.claim.outcome, e.claim.evidence)
+            }
+            Event::ClaimReturned(e) => {
+                (JudgementKind::Returned, e.todo_id, Some(e.feedback), Vec::new())
+            }
+            Event::TodoCompleted(e) => (JudgementKind::Completed, e.todo_id, e.outcome, Vec::new()),
+            Event::TodoCancelled(e) => (JudgementKind::Cancelled, e.todo_id, e.outcome, Vec::new()),
+            _ => continue,
+        };
+        if todo == id {
+            let at = recorded.at;
+            judgements.push(JudgementView { kind, by, at, said, evidence });
+        }
+    }
+    Ok(judgements)
+}
+
+/// The results that were refused because the caller no longer held the item, which it once did, or the
+/// work on it was over (Q-O3). Oldest first.
 fn late_reports(
     call: &mut Call<'_, '_>,
     list: ListId,
     id: TodoId,
+    delegations: &[Delegation],
 ) -> Result<Vec<LateReport>, Error> {
     let mut late = Vec::new();
-    for recorded in call.tx().refusals_on(list)? {
+    for recorded in call.tx().refusals_on(&list.to_string())? {
         let Some(Event::CommandRefused(refused)) = recorded.event()? else { continue };
         let not_yours = match &refused.refusal {
             Refusal::StaleEpoch { .. } | Refusal::AlreadyTaken { .. } => true,
@@ -166,7 +233,54 @@ fn late_reports(
         };
         late.push(LateReport { by: recorded.actor, outcome, at: recorded.at });
     }
+    if !late.is_empty() {
+        let had = had_it(call, list, id)?;
+        // A report of an agent that never had the item is an attempt, not a late result.
+        late.retain(|report| had.iter().any(|had| had.is(&report.by)));
+    }
+    for delegation in delegations {
+        for recorded in call.tx().refusals_on(&delegation.id.to_string())? {
+            let Some(Event::DelegationRefused(refused)) = recorded.event()? else { continue };
+            let Some(outcome) = refused.said else { continue };
+            late.push(LateReport { by: recorded.actor, outcome, at: recorded.at });
+        }
+    }
+    late.sort_by_key(|report| report.at);
     Ok(late)
+}
+
+/// Who had an item: its holder by principal, or the agent that it was assigned to.
+enum Had {
+    Holder(String),
+    Assignee(AgentPath),
+}
+
+impl Had {
+    fn is(&self, principal: &str) -> bool {
+        match self {
+            Self::Holder(holder) => holder == principal,
+            Self::Assignee(agent) => {
+                principal.split_once(':').is_some_and(|(_, own)| own == agent.as_str())
+            }
+        }
+    }
+}
+
+fn had_it(call: &mut Call<'_, '_>, list: ListId, id: TodoId) -> Result<Vec<Had>, Error> {
+    let mut had = Vec::new();
+    for recorded in call.tx().assignments_on(list)? {
+        match recorded.event()? {
+            Some(Event::TodoTaken(taken)) if taken.todo_id == id => {
+                had.extend(taken.lease.holder.map(Had::Holder));
+                had.extend(taken.assignee.map(Had::Assignee));
+            }
+            Some(Event::TodoAssigned(assigned)) if assigned.todo_id == id => {
+                had.extend(assigned.assignee.map(Had::Assignee));
+            }
+            _ => {}
+        }
+    }
+    Ok(had)
 }
 
 /// The messages while an item was worked on: from its workers, and from people and reports in that

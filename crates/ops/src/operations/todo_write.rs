@@ -22,8 +22,8 @@ use crate::{Envelope, Error};
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// All todos, including done ones.
-    #[serde(deserialize_with = "count::<0, 1000, _, _>")]
-    #[schemars(length(max = 1000))]
+    #[serde(deserialize_with = "count::<0, 10_000, _, _>")]
+    #[schemars(length(max = 10_000))]
     pub todos: Vec<Item>,
 }
 
@@ -105,7 +105,7 @@ impl Define for TodoWrite {
     /// The configuration in the envelope may have turned session lists off, and without a session
     /// there is no list.
     fn check(envelope: &Envelope, _: &Input) -> Result<(), Error> {
-        if !envelope.agents.keeps_session_lists() {
+        if !envelope.agents().keeps_session_lists() {
             return Err(Refusal::SessionListsOff.into());
         }
         match envelope.context.leads_to_session() {

@@ -34,27 +34,27 @@ pub struct Input {
     pub agent: Maybe<Agent>,
     /// Only this project; absent: all projects.
     #[serde(default)]
-    pub project: Maybe<Title>,
+    pub project: Option<Title>,
     /// Only this mission.
     #[serde(default)]
-    pub mission: Maybe<Title>,
+    pub mission: Option<Title>,
     /// Only this pillar of the mission.
     #[serde(default)]
-    pub pillar: Maybe<Title>,
-    /// Only this issue of the project.
+    pub pillar: Option<Title>,
+    /// Only this issue of the project; without a project, of the caller's.
     #[serde(default, deserialize_with = "range::<1, 1_000_000_000, _>")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     pub number: Option<i64>,
     /// Only this plan file.
     #[serde(default)]
-    #[schemars(with = "Maybe<crate::input::PlanFile>")]
-    pub plan_file: Maybe<Title>,
+    #[schemars(with = "Option<crate::input::PlanFile>")]
+    pub plan_file: Option<Title>,
     /// Only this session and its issue: its id, or its host's id.
     #[serde(default)]
-    pub session: Maybe<Title>,
+    pub session: Option<Title>,
     /// When it expires: a time (RFC 3339) or a duration such as 12h; absent: never.
     #[serde(default)]
-    pub expires: Maybe<Expires>,
+    pub expires: Option<Expires>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +71,9 @@ pub struct Output {
     pub reach: Reach,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Time>,
+    /// What it is narrowed to and does not exist yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -98,14 +101,8 @@ impl Define for TokenNew {
         if !may_any(envelope.actor.role, Subject::Token, Action::Create) && !first {
             return Err(denied(envelope));
         }
-        expiry(input, envelope.now)?;
-        let narrow = |part: &Maybe<Title>, needs: bool, path: &str| match &part.0 {
-            Some(_) if !needs => Err(Error::from(Fault::MissingField { path: path.to_owned() })),
-            _ => Ok(()),
-        };
-        narrow(&input.pillar, input.mission.0.is_some(), "mission")?;
-        if input.number.is_some() && input.project.0.is_none() {
-            return Err(Fault::MissingField { path: "project".to_owned() }.into());
+        if input.pillar.is_some() && input.mission.is_none() {
+            return Err(Fault::MissingField { path: "mission".to_owned() }.into());
         }
         Ok(())
     }
@@ -117,15 +114,18 @@ impl Define for TokenNew {
             return Err(denied(envelope));
         }
         let secret = secret()?;
-        let text = |part: &Maybe<Title>| part.0.as_ref().map(|text| text.as_str().to_owned());
+        let text = |part: &Option<Title>| part.as_ref().map(|text| text.as_str().to_owned());
+        // The store's own clock: `PUNCHLIST_NOW` neither ends nor prolongs a token.
         let clock = call.tx().clock()?;
-        let session = match &input.session.0 {
+        let session = match &input.session {
             Some(named) => Some(call.session_named(named.as_str(), Lock::No)?.id.to_string()),
             None => None,
         };
         let reach = Reach {
-            project: text(&input.project)
-                .or_else(|| session.is_some().then(|| envelope.project.clone())),
+            project: text(&input.project).or_else(|| {
+                let is_of_project = session.is_some() || input.number.is_some();
+                is_of_project.then(|| envelope.project.clone())
+            }),
             mission: text(&input.mission),
             pillar: text(&input.pillar),
             number: input.number,
@@ -136,6 +136,7 @@ impl Define for TokenNew {
         if !envelope.actor.reach.contains(&reach) {
             return Err(Refusal::OutOfReach { missing: reach.words() }.into());
         }
+        let unknown = unknown(call, &reach)?;
         let expires_at = no_later(expiry(input, clock)?, own_end(call)?)?;
         let token = Token {
             id: TokenId::from(call.ids().ulid()),
@@ -171,8 +172,30 @@ impl Define for TokenNew {
             agent: token.agent.map(|agent| agent.to_string()),
             reach: token.reach,
             expires_at: token.expires_at,
+            unknown,
         })
     }
+}
+
+/// What a reach names and the store does not have. A token may be made before its project, but
+/// often it is a typing error.
+fn unknown(call: &mut Call<'_, '_>, reach: &Reach) -> Result<Vec<String>, Error> {
+    let Some(name) = &reach.project else { return Ok(Vec::new()) };
+    let Some(project) = call.tx().project(name)? else {
+        return Ok(vec![format!("project `{name}`")]);
+    };
+    let mut unknown = Vec::new();
+    if let Some(number) = reach.number
+        && call.tx().issue(project, number, Lock::No)?.is_none()
+    {
+        unknown.push(format!("issue #{number} of `{name}`"));
+    }
+    if let Some(slug) = &reach.mission
+        && call.tx().mission_head(project, slug, Lock::No)?.is_none()
+    {
+        unknown.push(format!("mission `{slug}` of `{name}`"));
+    }
+    Ok(unknown)
 }
 
 /// Does a token of this role make its bearer an operator?
@@ -206,7 +229,7 @@ fn denied(envelope: &Envelope) -> Error {
 
 /// When the token expires, relative to `clock`. A time in the past is refused.
 fn expiry(input: &Input, clock: Time) -> Result<Option<Time>, Error> {
-    let Some(Expires(wanted)) = &input.expires.0 else { return Ok(None) };
+    let Some(Expires(wanted)) = &input.expires else { return Ok(None) };
     let at = wanted.after(clock).ok_or_else(|| {
         let (path, found) = ("expires".to_owned(), format!("`{wanted}`"));
         let expected = "a future time (RFC 3339) or a duration such as 12h".to_owned();

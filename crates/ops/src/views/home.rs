@@ -100,9 +100,8 @@ pub struct HeldRow {
 /// The items on hold, newest first.
 pub(crate) fn held(call: &mut Call<'_, '_>, project: ProjectId) -> Result<Vec<HeldRow>, Error> {
     let (mut rows, now) = (Vec::new(), call.envelope().now);
-    for item in call.tx().held(project, SHOWN)? {
-        let is_over = item.hold.until.is_some_and(|until| until <= now);
-        if is_over || call.reach_scope(&item.scope).is_err() {
+    for item in call.tx().held(project, now, SHOWN)? {
+        if call.reach_scope(&item.scope).is_err() {
             continue;
         }
         let number = match &item.scope {
@@ -320,7 +319,7 @@ fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> 
         item: item.map(|todo| todo.title.clone()),
         title: session.map(|session| session.title),
         progress: progress.map(ProgressView::from),
-        cost_usd: call.envelope().agents.cost_usd(&run.settings.model, input, output),
+        cost_usd: call.envelope().agents().cost_usd(&run.settings.model, input, output),
         created_at: run.created_at,
     })
 }

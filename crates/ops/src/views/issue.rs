@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use punchlist_core::issue::LinkKind;
 use punchlist_core::issue::checklist::{Notes, shown_status};
 use punchlist_core::todo::Priority;
 use punchlist_core::{
@@ -41,7 +42,7 @@ pub struct IssueView {
     /// The person who is responsible.
     #[serde(default)]
     pub assignee: Option<String>,
-    /// The agent that works on it, if a session has it.
+    /// The agent that works on it, if a session has it and an agent has acted in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
     /// How far its checklist is, where several issues are listed.
@@ -111,7 +112,10 @@ impl IssueView {
 pub(crate) fn worker(call: &mut Call<'_, '_>, issue: &Issue) -> Result<Option<String>, Error> {
     let session = issue.assignment.as_deref().and_then(|one| one.strip_prefix("session:"));
     let Some(id) = session.and_then(SessionId::parse) else { return Ok(None) };
-    Ok(call.tx().session_by_id(id)?.map(|session| session.started_by))
+    match call.tx().session_by_id(id)? {
+        Some(session) => super::session::agent(call, &session),
+        None => Ok(None),
+    }
 }
 
 impl From<Issue> for IssueView {
@@ -141,6 +145,16 @@ impl From<Issue> for IssueView {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OneIssue {
     pub issue: IssueView,
+}
+
+/// An issue and its relation to another.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LinkedIssue {
+    pub issue: IssueView,
+    /// Its relation to the other issue.
+    pub kind: LinkKind,
+    /// The other issue's number.
+    pub to: i64,
 }
 
 /// Another issue, in brief.

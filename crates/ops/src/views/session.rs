@@ -1,6 +1,6 @@
 //! A session as callers see it.
 
-use punchlist_core::session::SessionState;
+use punchlist_core::session::{Act, SessionState, agent_of, is_agent};
 use punchlist_core::{Role, Session, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,9 @@ pub struct SessionView {
     #[serde(default)]
     pub ungoverned: bool,
     pub started_by: String,
+    /// The agent that last acted in it; absent: no agent has yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     pub created_at: Time,
     pub updated_at: Time,
     pub ended_at: Option<Time>,
@@ -58,6 +61,7 @@ impl SessionView {
             && !call.tx().gates(session.project_id, &open, 1)?.is_empty();
         let ungoverned =
             session.is_ungoverned(false) && call.tx().host_record(session.id)?.is_none();
+        let agent = agent(call, &session)?;
         Ok(Self {
             id: session.id.to_string(),
             title: session.title,
@@ -69,11 +73,24 @@ impl SessionView {
             external_id: session.external_id,
             ungoverned,
             started_by: session.started_by,
+            agent,
             created_at: session.created_at,
             updated_at: session.updated_at,
             ended_at: session.ended_at,
         })
     }
+}
+
+/// The agent of a session (`core::session::agent_of`).
+pub(crate) fn agent(call: &mut Call<'_, '_>, session: &Session) -> Result<Option<String>, Error> {
+    let issue = match session.bound_issue {
+        // A session that has ended is not bound any more.
+        None if !is_agent(&session.started_by) => call.tx().last_issue_of(session.id)?,
+        bound => bound,
+    };
+    let mut acts = call.tx().newest_acts(session.id, issue)?;
+    acts.extend(call.tx().newest_run_of_session(session.id)?.as_ref().map(Act::of_run));
+    Ok(agent_of(session, &acts))
 }
 
 impl OneSession {

@@ -1,6 +1,6 @@
 //! The tasks of a plan as callers see them: a tree, with derived states.
 
-use punchlist_core::plan::{self, Tree};
+use punchlist_core::plan::{self, LEVELS_MAX, Tree};
 use punchlist_core::{Agents, Snapshot, Time, Todo, TodoId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,23 +71,53 @@ impl PlanView {
         Ok(Self { tasks, current, markdown, archived_at })
     }
 
+    /// The tasks without subtasks, by which progress is counted (`core::plan::Tree::leaves`).
+    #[must_use]
+    pub fn leaves(&self) -> Vec<&TaskView> {
+        leaves(&self.tasks)
+    }
+
     /// The view of a missing plan.
     pub(crate) const fn nothing() -> Self {
         Self { tasks: Vec::new(), current: None, markdown: String::new(), archived_at: None }
     }
 }
 
-/// Nests the tasks under their parents. It works from the end without recursion, so that a deep
-/// plan cannot overflow the stack.
+/// The tasks below these that have no subtasks. It works without recursion, because a plan may be
+/// deep.
+#[must_use]
+pub fn leaves(tasks: &[TaskView]) -> Vec<&TaskView> {
+    let (mut leaves, mut left) = (Vec::new(), tasks.iter().collect::<Vec<_>>());
+    while let Some(task) = left.pop() {
+        match task.children.is_empty() {
+            true => leaves.push(task),
+            false => left.extend(&task.children),
+        }
+    }
+    leaves
+}
+
+/// Nests the tasks under their parents, without recursion. Those who write, read or drop the answer
+/// do recurse, so tasks below the deepest allowed level (older versions did not limit it) follow the
+/// task at that level, in the order of the plan; `parent_id` still names their parents.
 fn nested(tree: &Tree<'_>, agents: &Agents) -> Vec<TaskView> {
-    let mut waiting: Vec<Vec<TaskView>> = (0..tree.len()).map(|_| Vec::new()).collect();
+    let branches = tree.branches();
+    let mut holders: Vec<Option<usize>> = Vec::with_capacity(branches.len());
+    for branch in branches {
+        let holder = match branch.parent {
+            Some(parent) if branch.depth >= LEVELS_MAX => holders[parent],
+            parent => parent,
+        };
+        holders.push(holder);
+    }
+    let mut waiting: Vec<Vec<TaskView>> = branches.iter().map(|_| Vec::new()).collect();
     let mut roots = Vec::new();
-    for at in (0..tree.len()).rev() {
+    for (at, holder) in holders.into_iter().enumerate().rev() {
         let mut task = one(tree, at, agents);
         task.children = std::mem::take(&mut waiting[at]);
         task.children.reverse();
-        match tree.branches()[at].parent {
-            Some(parent) => waiting[parent].push(task),
+        match holder {
+            Some(holder) => waiting[holder].push(task),
             None => roots.push(task),
         }
     }

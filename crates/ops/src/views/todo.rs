@@ -2,6 +2,7 @@
 
 use punchlist_core::deadline::Deadline;
 use punchlist_core::evidence::Evidence;
+use punchlist_core::select::Idle;
 use punchlist_core::todo::{Claim, Hold, HoldKind, Priority};
 use punchlist_core::{Lease, ListId, Snapshot, Status, Time, Todo, TodoId, TodoKind};
 use schemars::JsonSchema;
@@ -152,10 +153,55 @@ pub struct TakenTodo {
     /// Give it in heartbeats and when you release the item.
     pub epoch: Option<i64>,
     pub lease_until: Option<Time>,
+    /// Why there is nothing to take, if the list allows one item in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<WhyNothing>,
+}
+
+/// Why there is nothing to take.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WhyNothing {
+    pub reason: NothingReason,
+    /// The item in progress, if another caller holds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+}
+
+/// The reason that there is nothing to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NothingReason {
+    /// Only one item may be in progress, and another caller holds it.
+    HeldByAnother,
+    /// Every open item is on hold, deferred or claimed.
+    NoneReady,
+    /// No item is open.
+    NoneOpen,
+}
+
+impl From<Idle<'_>> for WhyNothing {
+    fn from(idle: Idle<'_>) -> Self {
+        let none = |reason| Self { reason, title: None, holder: None, until: None };
+        match idle {
+            Idle::NoneReady => none(NothingReason::NoneReady),
+            Idle::NoneOpen => none(NothingReason::NoneOpen),
+            Idle::Held(todo, lease) => Self {
+                title: Some(todo.title.clone()),
+                holder: lease.holder.clone(),
+                until: Some(lease.until),
+                ..none(NothingReason::HeldByAnother)
+            },
+        }
+    }
 }
 
 impl TakenTodo {
-    pub const NOTHING: Self = Self { todo: None, epoch: None, lease_until: None };
+    pub const NOTHING: Self = Self { todo: None, epoch: None, lease_until: None, why: None };
 
     pub fn of(snapshot: &Snapshot, id: TodoId) -> Result<Self, Error> {
         let lease = snapshot.leases.get(&id);
@@ -163,6 +209,7 @@ impl TakenTodo {
             todo: Some(todo(snapshot, id)?),
             epoch: lease.map(|lease: &Lease| lease.epoch),
             lease_until: lease.map(|lease| lease.until),
+            why: None,
         })
     }
 }

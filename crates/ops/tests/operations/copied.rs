@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 /// Operations that take away what others have made. Only what comes before them is called, so that
 /// the rows stay.
-const ENDS: &[&str] = &["plan_purge", "token_revoke", "permission_revoke"];
+const ENDS: &[&str] = &["plan_purge", "project_merge", "token_revoke", "permission_revoke"];
 
 /// Calls an operation with its example as each caller that may, until one succeeds. In a store that
 /// is this full, some examples are refused, because what they make exists already.
@@ -44,7 +44,7 @@ const MORE: &[&str] = &[
 ];
 
 /// A store in which every operation that writes has been called, and the ids of what they made.
-fn full(backend: Backend) -> (World, Map<String, Value>) {
+pub(crate) fn full(backend: Backend) -> (World, Map<String, Value>) {
     let (world, mut ids) = (World::new(backend), Map::new());
     let steps = |operation: &Operation| {
         let before = BEFORE.iter().find(|(names, _)| names.contains(&operation.name));

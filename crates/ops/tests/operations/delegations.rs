@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use punchlist_core::Role;
-use punchlist_ops::Envelope;
 use punchlist_ops::config::{Origin, Roster};
+use punchlist_ops::{Envelope, Error};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
@@ -244,7 +244,131 @@ fn an_order_has_the_fields_of_the_design(backend: Backend) {
     }
 }
 
+/// A type that no file configures is accepted, with a warning.
+fn work_for_an_unconfigured_agent_is_queued_with_a_warning(backend: Backend) {
+    let world = World::new(backend);
+    let mut me = world.envelope(Role::Root);
+    let config = "[agents.known]\nmodel = \"scripted:x\"\n";
+    me.agents = Arc::new(Roster::default().read(config, Origin::User).unwrap());
+    let order = |kind: &str| json!({ "type": kind, "mission": "x", "async": true });
+    let known = world.call_in(&me, "delegate", order("known")).unwrap();
+    assert_eq!((&known["state"], &known["warning"]), (&json!("queued"), &Value::Null));
+    let ghost = world.call_in(&me, "delegate", order("ghost")).unwrap();
+    assert_eq!(ghost["state"], "queued");
+    let warning = ghost["warning"].as_str().unwrap();
+    assert!(warning.contains("no agent `ghost` is configured"), "{warning}");
+}
+
+/// F-2: the holder of a cancelled delegation learns of it from its next heartbeat.
+fn a_cancelled_delegation_cannot_be_kept_alive(backend: Backend) {
+    let world = World::new(backend);
+    let me = world.envelope(Role::Root);
+    let worker = world.envelope(Role::Worker);
+    let id = delegate(&world, &me);
+    world.call_in(&worker, "delegation_take", json!({})).unwrap();
+    let beat = json!({ "delegationId": id, "epoch": 1 });
+    world.call_in(&worker, "delegation_heartbeat", beat.clone()).unwrap();
+    world.call_in(&me, "delegation_cancel", json!({ "delegationId": id })).unwrap();
+    let error = world.call_in(&worker, "delegation_heartbeat", beat).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("delegation_over", 1));
+}
+
+/// Settled is final: nobody is told to work on a settled item.
+fn a_settled_item_is_not_delegated(backend: Backend) {
+    let world = World::new(backend);
+    let id = world.plan(&["Add the model"])[0].clone();
+    world.call("task_cancel", json!({ "taskId": id, "reason": "no" })).unwrap();
+    let order = json!({ "type": "coder", "mission": "x", "todoId": id, "async": true });
+    let error = world.call("delegate", order).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("already_settled", 1));
+    let list = world.call("delegation_list", json!({})).unwrap();
+    assert_eq!(list["delegations"], json!([]));
+}
+
+/// Q-T1: delegating an item of a turn starts it, unless another one is in progress.
+fn a_delegated_item_of_a_turn_is_in_progress(backend: Backend) {
+    let world = World::new(backend);
+    let items = json!({ "items": [{ "title": "one" }, { "title": "two" }] });
+    let created = world.call("create_todo", items).unwrap()["created"].clone();
+    for item in created.as_array().unwrap() {
+        let order = json!({ "type": "coder", "mission": "x", "todoId": item["id"], "async": true });
+        world.call("delegate", order).unwrap();
+    }
+    let show = |n: usize| {
+        let shown = world.call("todo_show", json!({ "todoId": created[n]["id"] })).unwrap();
+        (shown["todo"]["status"].clone(), shown["todo"]["startedAt"].is_string())
+    };
+    assert_eq!(show(0), (json!("in_progress"), true));
+    assert_eq!(show(1), (json!("pending"), false));
+}
+
+/// A worker takes the delegation of this task and reports; returns the answer.
+fn reported(world: &World, task: &str, between: impl FnOnce()) -> Result<Value, Error> {
+    let order = json!({ "type": "coder", "mission": "x", "todoId": task, "async": true });
+    world.call("delegate", order).unwrap();
+    let worker = world.envelope(Role::Worker);
+    let taken = world.call_in(&worker, "delegation_take", json!({})).unwrap();
+    between();
+    let id = &taken["delegation"]["id"];
+    let report = json!({ "delegationId": id, "epoch": taken["epoch"], "result": "merged" });
+    world.call_in(&worker, "delegation_report", report)
+}
+
+/// Design §2: the report on a plan task is a claim in the reporter's name, which root accepts.
+fn a_report_claims_its_plan_task(backend: Backend) {
+    let world = World::new(backend);
+    let ids = world.plan(&["assigned", "free"]);
+    let agent = "primary.subagents.coder";
+    world.call("agent_register", json!({ "agent": agent })).unwrap();
+    world.call("task_assign", json!({ "taskId": ids[0], "agent": agent })).unwrap();
+    for (task, status) in ids.iter().zip(["in_progress", "pending"]) {
+        reported(&world, task, || {}).unwrap();
+        let todo = &world.call("todo_show", json!({ "todoId": task })).unwrap()["todo"];
+        assert_eq!(todo["status"], status, "{todo}");
+        assert_eq!(todo["claim"]["outcome"], "merged");
+        assert_eq!(todo["claim"]["by"], "worker:primary.subagents.w");
+        world.call("todo_accept", json!({ "todoId": task })).unwrap();
+    }
+}
+
+/// Q-O3: a task that is assigned to another agent stops the work on it; its late result is refused
+/// and kept.
+fn a_report_after_a_reassignment_is_refused_and_kept(backend: Backend) {
+    let world = World::new(backend);
+    let task = world.plan(&["x"])[0].clone();
+    let agent = |name: &str| format!("primary.subagents.{name}");
+    for name in ["coder", "other"] {
+        world.call("agent_register", json!({ "agent": agent(name) })).unwrap();
+    }
+    let assign = |name: &str| {
+        world.call("task_assign", json!({ "taskId": task, "agent": agent(name) })).unwrap();
+    };
+    let late = reported(&world, &task, || {
+        // Assigning it to its own agent, or to the delegating one, stops nothing.
+        assign("coder");
+        world.call("task_assign", json!({ "taskId": task, "agent": "primary" })).unwrap();
+        assign("coder");
+        assign("other");
+    });
+    let late = late.unwrap_err();
+    assert_eq!((late.code(), late.meaning().exit), ("delegation_over", 1));
+    let shown = world.call("todo_show", json!({ "todoId": task })).unwrap();
+    assert_eq!(shown["todo"]["claim"], Value::Null);
+    assert_eq!(shown["delegations"][0]["state"], "cancelled");
+    let at = shown["lateReports"][0]["at"].clone();
+    let by = "worker:primary.subagents.w";
+    assert_eq!(shown["lateReports"], json!([{ "by": by, "outcome": "merged", "at": at }]));
+    let kept = reported(&world, &task, || assign("coder"));
+    assert_eq!(kept.unwrap()["delegation"]["state"], "returned");
+}
+
 on_every_store!(
+    work_for_an_unconfigured_agent_is_queued_with_a_warning,
+    a_cancelled_delegation_cannot_be_kept_alive,
+    a_settled_item_is_not_delegated,
+    a_delegated_item_of_a_turn_is_in_progress,
+    a_report_claims_its_plan_task,
+    a_report_after_a_reassignment_is_refused_and_kept,
     an_order_has_the_fields_of_the_design,
     a_failed_delegation_holds_its_item,
     the_root_decides_on_a_workers_proposal,

@@ -2,6 +2,7 @@
 //! characters.
 
 use punchlist_core::Role;
+use punchlist_ops::views::PlanView;
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
@@ -121,6 +122,23 @@ fn people_may_name_items_by_a_short_form(backend: Backend) {
     let by_agent = |named: &str| world.call("todo_show", json!({ "todoId": named }));
     assert_eq!(by_agent(short).unwrap()["todo"]["id"], json!(ids[0]));
     assert_eq!(by_agent("handler").unwrap_err().code(), "unknown_todo");
+}
+
+/// Progress is counted by tasks without subtasks, on every surface.
+fn plans_count_their_leaves(backend: Backend) {
+    let world = World::new(backend);
+    let markdown =
+        "# Checkout\n\n## Draw\n- [x] Form\n- [-] Icon\n\n## Pay\n- [ ] Card\n- [ ] Bank\n";
+    let plan = json!({ "planFile": "docs/a.md", "markdown": markdown });
+    world.call("plan_import", plan).unwrap();
+    let listed = world.call("plan_list", json!({})).unwrap();
+    let counts = ["open", "completed", "cancelled"].map(|name| &listed["plans"][0][name]);
+    assert_eq!(counts, [&json!(2), &json!(1), &json!(1)]);
+    let tree = world.call("plan_tree", json!({ "planFile": "docs/a.md" })).unwrap();
+    let view: PlanView = serde_json::from_value(tree).unwrap();
+    let mut states: Vec<&str> = view.leaves().iter().map(|task| task.state.name()).collect();
+    states.sort_unstable();
+    assert_eq!(states, ["cancelled", "completed", "pending", "pending"]);
 }
 
 fn plans_and_projects_are_listed(backend: Backend) {
@@ -254,5 +272,6 @@ on_every_store!(
     ready_lists_the_issues_that_can_be_started,
     listed_issues_show_their_progress,
     people_may_name_items_by_a_short_form,
+    plans_count_their_leaves,
     plans_and_projects_are_listed,
 );

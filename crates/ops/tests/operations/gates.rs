@@ -136,6 +136,99 @@ fn a_change_after_the_sign_off_voids_it(backend: Backend) {
     );
 }
 
+/// K-27: the operator's no is in the ledger, even if it opens no criterion again.
+fn every_refused_sign_off_is_in_the_ledger(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &["ok"]);
+    let me = within(&world, Role::Root, "s");
+    world.call_in(&me, "todo", json!({ "action": "done", "content": "ok" })).unwrap();
+    let asked = world.call_in(&me, "checkpoint", json!({ "reason": "met" })).unwrap();
+    let none = json!({ "response": "no", "reopen": [] });
+    answer(&world, &asked["gateId"], "refuse", none).unwrap();
+    let bare = bound(&world, "t", &[]);
+    let other = within(&world, Role::Root, "t");
+    let ask = json!({ "reason": "done", "purpose": "sign_off" });
+    let asked = world.call_in(&other, "checkpoint", ask).unwrap();
+    answer(&world, &asked["gateId"], "refuse", json!({})).unwrap();
+    let claimed = "system_note: Criterion claimed by root:primary: ok (no evidence)";
+    assert_eq!(updates(&world, number), [claimed, "system_note: Sign-off refused: no."]);
+    let told = "system_note: Sign-off refused: sign-off refused.";
+    assert_eq!(updates(&world, bare), [told]);
+}
+
+/// A yes opens no criteria again, and covers no revision that nobody has seen.
+fn a_yes_says_only_what_it_can_mean(backend: Backend) {
+    let world = World::new(backend);
+    bound(&world, "s", &["ok"]);
+    let me = within(&world, Role::Root, "s");
+    world.call_in(&me, "todo", json!({ "action": "done", "content": "ok" })).unwrap();
+    let gate = world.call_in(&me, "checkpoint", json!({ "reason": "met" })).unwrap();
+    let gate = &gate["gateId"];
+    let refused = answer(&world, gate, "resume", json!({ "reopen": ["ok"] }));
+    assert_eq!(refused.unwrap_err(), "bad_value");
+    let refused = answer(&world, gate, "resume", json!({ "expectedRevision": 9999 }));
+    assert_eq!(refused.unwrap_err(), "changed_since_asked");
+    answer(&world, gate, "resume", json!({})).unwrap();
+}
+
+/// Closing an issue leaves nothing to sign off: its open sign-off leaves the inbox, and the session
+/// goes on. Other questions of the session stay.
+fn closing_an_issue_closes_its_sign_off(backend: Backend) {
+    for close in ["resolved", "rejected", "duplicate"] {
+        let world = World::new(backend);
+        let operator = world.envelope(Role::Operator);
+        let other = json!({ "title": "Something else" });
+        let other = world.call_in(&operator, "issue_create", other).unwrap();
+        let number = bound(&world, "s", &["ok"]);
+        let me = within(&world, Role::Root, "s");
+        world.call_in(&me, "todo", json!({ "action": "done", "content": "ok" })).unwrap();
+        let reason = json!({ "reason": "met" });
+        let gate = world.call_in(&me, "checkpoint", reason.clone()).unwrap()["gateId"].take();
+        let (operation, input) = match close {
+            "duplicate" => {
+                let of = &other["issue"]["number"];
+                ("issue_close_as_duplicate", json!({ "number": number, "of": of }))
+            }
+            status => ("issue_transition", json!({ "number": number, "status": status })),
+        };
+        world.call_in(&operator, operation, input).unwrap();
+        let open = world.call_in(&operator, "gate_list", json!({ "state": "open" })).unwrap();
+        assert_eq!(open["gates"], json!([]), "{close}");
+        let session = world.call("session_show", json!({ "session": "s" })).unwrap();
+        assert_eq!(session["session"]["state"], "active", "{close}");
+        assert_eq!(answer(&world, &gate, "resume", json!({})).unwrap_err(), "already_answered");
+        // Reopened, the issue needs a new sign-off.
+        let reopen = json!({ "number": number, "status": "open" });
+        world.call_in(&operator, "issue_transition", reopen).unwrap();
+        let again = world.call_in(&me, "checkpoint", reason).unwrap();
+        assert_eq!(again["state"], "open");
+        assert_ne!(again["gateId"], gate);
+    }
+}
+
+/// A refused close says why the sign-off does not count.
+fn a_void_sign_off_says_why(backend: Backend) {
+    let world = World::new(backend);
+    let number = bound(&world, "s", &["ok"]);
+    let me = within(&world, Role::Root, "s");
+    world.call_in(&me, "todo", json!({ "action": "done", "content": "ok" })).unwrap();
+    let gate = world.call_in(&me, "checkpoint", json!({ "reason": "met" })).unwrap();
+    answer(&world, &gate["gateId"], "resume", json!({})).unwrap();
+    world.call("session_start", json!({ "externalId": "t" })).unwrap();
+    let other = within(&world, Role::Root, "t");
+    for (by, status, void, hint) in [
+        (&me, "rejected", "other_end", "the sign-off is for the other end"),
+        (&other, "resolved", "other_session", "for the session that asked"),
+    ] {
+        let close = json!({ "number": number, "status": status });
+        let error = world.call_in(by, "issue_transition", close).unwrap_err();
+        assert_eq!(error.to_json()["error"]["void"], void);
+        assert!(error.hint().unwrap().contains(hint), "{:?}", error.hint());
+    }
+    let close = json!({ "number": number, "status": "resolved" });
+    world.call_in(&me, "issue_transition", close).unwrap();
+}
+
 /// D-24: without criteria an agent still needs a granted sign-off; the operator may close at any
 /// time.
 fn an_issue_without_criteria_needs_a_sign_off_too(backend: Backend) {
@@ -333,6 +426,8 @@ fn the_operator_owns_the_criteria(backend: Backend) {
         let input = json!({ "number": number, "content": "fast" });
         let error = world.call_in(&me, name, input).unwrap_err();
         assert_eq!((error.code(), error.meaning().exit), ("not_permitted", 4));
+        let hint = error.hint().unwrap();
+        assert!(!hint.trim_end().ends_with(':'), "it names nobody: {hint}");
     }
     assert_eq!(
         updates(&world, number),
@@ -387,7 +482,7 @@ fn an_edit_by_hand_and_an_agent_change_the_same_rows(backend: Backend) {
     assert_eq!((stale.code(), stale.meaning().exit), ("stale_revision", 1));
     let now = show();
     assert_eq!(stale.to_json()["error"]["checklist"], now["checklist"], "the newer text is shown");
-    let faulty = edit("# Criteria\n- [?] ok\nwords\n", &now["issue"]["revision"]).unwrap_err();
+    let faulty = edit("# Criteria\n- [%] ok\nwords\n", &now["issue"]["revision"]).unwrap_err();
     assert_eq!((faulty.code(), faulty.meaning().exit), ("bad_checklist", 2));
     assert!(faulty.to_string().contains("line 2") && faulty.to_string().contains("line 3"));
     assert_eq!(show(), now);
@@ -400,6 +495,10 @@ fn an_edit_by_hand_and_an_agent_change_the_same_rows(backend: Backend) {
 }
 
 on_every_store!(
+    a_void_sign_off_says_why,
+    closing_an_issue_closes_its_sign_off,
+    a_yes_says_only_what_it_can_mean,
+    every_refused_sign_off_is_in_the_ledger,
     an_agent_can_close_an_issue_only_after_sign_off,
     a_change_after_the_sign_off_voids_it,
     an_issue_without_criteria_needs_a_sign_off_too,

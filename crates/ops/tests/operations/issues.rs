@@ -7,6 +7,8 @@ use punchlist_core::Role;
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
+use crate::sessions::{bound, within};
+
 const NOW: &str = "2026-11-15T08:00:00.000000Z";
 
 fn file(world: &World, title: &str) -> Value {
@@ -142,6 +144,45 @@ fn issues_are_found_by_words(backend: Backend) {
     assert_eq!(error.to_string(), "`text` cannot be `'*\"`");
 }
 
+/// Issues that wait for a person are found over all pages: by an open gate, an undecided proposal or
+/// a claim to review; with the other filters.
+fn issues_that_wait_are_found(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    for (session, criteria) in [("asks", &["ok"][..]), ("claims", &[]), ("quiet", &["fine"])] {
+        bound(&world, session, criteria);
+    }
+    let asks = within(&world, Role::Root, "asks");
+    let asked = world.call_in(&asks, "ask", json!({ "question": "Which?" })).unwrap();
+    let claims = within(&world, Role::Root, "claims");
+    world.call_in(&claims, "todo", json!({ "items": ["Measure"] })).unwrap();
+    let steps = world.call("issue_show", json!({ "number": 2 })).unwrap();
+    let claim = json!({ "todoId": steps["steps"][0]["id"], "outcome": "measured" });
+    world.call_in(&claims, "todo_claim", claim).unwrap();
+    // A claimed criterion waits for its sign-off, which is a gate.
+    let quiet = within(&world, Role::Root, "quiet");
+    world.call_in(&quiet, "todo", json!({ "action": "done", "content": "fine" })).unwrap();
+    for n in 0..5 {
+        file(&world, &format!("Newer number {n} of another kind"));
+    }
+    let waiting = |more: Value| {
+        let mut input = json!({ "waiting": true });
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        numbers(&world.call("issue_list", input).unwrap())
+    };
+    assert_eq!(waiting(json!({})), [2, 1]);
+    assert_eq!(waiting(json!({ "limit": 1 })), [2]);
+    assert_eq!(waiting(json!({ "limit": 1, "cursor": 2 })), [1]);
+    assert_eq!(waiting(json!({ "status": "open" })), [2, 1]);
+    assert_eq!(waiting(json!({ "status": "resolved" })), [0; 0]);
+    assert_eq!(waiting(json!({ "open": true, "text": "asks" })), [1]);
+    assert_eq!(waiting(json!({ "label": "bug" })), [0; 0]);
+    let answer = json!({ "gateId": asked["gateId"], "decision": "resume", "response": "this" });
+    world.call_in(&operator, "gate_answer", answer).unwrap();
+    assert_eq!(waiting(json!({})), [2]);
+    assert_eq!(waiting(json!({ "text": "asks" })), [0; 0]);
+}
+
 fn a_project_nobody_wrote_to_has_no_issues(backend: Backend) {
     let world = World::new(backend);
     assert_eq!(world.call("issue_list", json!({})).unwrap(), json!({ "issues": [] }));
@@ -192,6 +233,7 @@ on_every_store!(
     criteria_come_with_the_issue,
     pages_stay_correct_while_issues_are_added,
     issues_are_found_by_words,
+    issues_that_wait_are_found,
     a_project_nobody_wrote_to_has_no_issues,
     concurrent_creators_do_not_collide,
 );

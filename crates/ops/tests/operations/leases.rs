@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use punchlist_core::{AgentPath, Role, Scope};
 use punchlist_ops::{Envelope, Error};
-use punchlist_store::Options;
 use punchlist_store::care::examine;
+use punchlist_store::migrate::MIGRATIONS;
+use punchlist_store::sql::Sql;
+use punchlist_store::{Options, sql};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
@@ -144,6 +146,51 @@ fn a_silent_holder_loses_the_item_and_is_fenced(backend: Backend) {
     assert_eq!(third["epoch"], 3);
 }
 
+/// A task that was assigned stays with its agent when the agent's lease ends or is given back, and
+/// the rows say so, also in a store from before they did.
+fn an_assignment_outlives_the_lease_of_the_assigned_agent(backend: Backend) {
+    let world = World::new(backend);
+    let ids = world.plan(&["assigned", "taken"]);
+    let (mine, other) = (worker(&world, "mine"), worker(&world, "other"));
+    let agent = mine.actor.agent.as_str();
+    world.call("agent_register", json!({ "agent": agent })).unwrap();
+    world.call("task_assign", json!({ "taskId": ids[0], "agent": agent })).unwrap();
+    for id in &ids {
+        world.call_in(&mine, "todo_take", json!({ "todoId": id, "leaseS": 1 })).unwrap();
+    }
+    // The lease on `taken` was made last, so both are over as soon as it can be taken.
+    let taken = until_ok(|| world.call_in(&other, "todo_take", json!({ "todoId": ids[1] })));
+    assert_eq!(taken["todo"]["assignee"], other.actor.agent.as_str());
+    let refused = || {
+        let error = world.call_in(&other, "todo_take", json!({ "todoId": ids[0] })).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("assigned_to_another", 1));
+    };
+    refused();
+    world.call_in(&other, "todo_release", json!({ "todoId": ids[1] })).unwrap();
+    let next = world.call_in(&other, "todo_next", next(600)).unwrap();
+    assert_eq!(next["todo"]["id"], json!(ids[1]), "not the one that is another's");
+    let again = world.call_in(&mine, "todo_next", json!({ "planFile": "docs/plans/auth.md" }));
+    assert_eq!(again.unwrap()["todo"]["id"], json!(ids[0]));
+    let released = world.call_in(&mine, "todo_release", json!({ "todoId": ids[0] })).unwrap();
+    let todo = &released["todo"];
+    assert_eq!((&todo["assignee"], &todo["status"]), (&json!(agent), &json!("in_progress")));
+    refused();
+    let store = world.ops.store().unwrap();
+    let fill = MIGRATIONS.iter().find(|step| step.sqlite.contains("assigned_by_taking")).unwrap();
+    let last = |text: &'static str| &text[text.find("UPDATE").unwrap()..];
+    let fill = Sql { sqlite: last(fill.sqlite), postgres: last(fill.postgres) };
+    let forget = sql!("UPDATE todos SET assigned_by_taking = NULL");
+    store.write(|tx| tx.execute(forget, &[])).unwrap();
+    assert_eq!(store.write(move |tx| tx.execute(&fill, &[])), Ok(1));
+    if backend != Backend::SqliteMemory {
+        let report = examine(world.store.target(), Options::default());
+        assert!(report.ok, "{report:?}");
+    }
+    // The orchestrator takes the assignment back.
+    world.call("task_release", json!({ "taskId": ids[0] })).unwrap();
+    world.call_in(&other, "todo_take", json!({ "todoId": ids[0] })).unwrap();
+}
+
 /// In a list that allows one item in progress, a second caller gets nothing during the first lease.
 fn one_at_a_time_means_one_holder(backend: Backend) {
     let world = World::new(backend);
@@ -156,7 +203,9 @@ fn one_at_a_time_means_one_holder(backend: Backend) {
     let mine = world.call("todo_next", ask.clone()).unwrap();
     assert_eq!(mine["todo"]["id"], json!(ids[0]));
     let nothing = json!({ "todo": null, "epoch": null, "leaseUntil": null });
-    assert_eq!(world.call_in(&other, "todo_next", ask.clone()).unwrap(), nothing);
+    let mut got = world.call_in(&other, "todo_next", ask.clone()).unwrap();
+    let why = got.as_object_mut().unwrap().remove("why").unwrap();
+    assert_eq!((&got, &why["reason"]), (&nothing, &json!("held_by_another")));
     for envelope in [&other, &world.envelope(Role::Root)] {
         let take = json!({ "todoId": ids[1] });
         let error = world.call_in(envelope, "todo_take", take).unwrap_err();
@@ -258,6 +307,11 @@ fn a_late_result_is_refused_and_kept(backend: Backend) {
     assert_eq!((refused.code(), refused.meaning().exit), ("not_permitted", 4));
     let claim = json!({ "todoId": id, "outcome": "and tested it" });
     assert_eq!(world.call_in(&old, "todo_claim", claim).unwrap_err().code(), "not_permitted");
+    // An agent that never had the task is refused too, but its report is not a late result.
+    let stranger = worker(&world, "stranger");
+    let complete = json!({ "taskId": id, "outcome": "never mine" });
+    let refused = world.call_in(&stranger, "task_complete", complete).unwrap_err();
+    assert_eq!(refused.code(), "not_permitted");
     let stale = json!({ "taskId": id, "outcome": "an old lease", "epoch": 7 });
     assert_eq!(world.call_in(&new, "task_complete", stale).unwrap_err().code(), "stale_epoch");
     let shown = world.call("todo_show", json!({ "todoId": id })).unwrap();
@@ -266,6 +320,27 @@ fn a_late_result_is_refused_and_kept(backend: Backend) {
     let said: Vec<_> = late.iter().map(|report| &report["outcome"]).collect();
     assert_eq!(said, ["built it my way", "and tested it", "an old lease"]);
     assert_eq!(late[0]["by"], json!(old.actor.principal));
+}
+
+/// Holds whose time is over do not hide the others from the status.
+fn expired_holds_do_not_hide_others(backend: Backend) {
+    let mut world = World::new(backend);
+    let titles: Vec<String> = (0..12).map(|n| format!("task {n}")).collect();
+    let ids = world.plan(&titles.iter().map(String::as_str).collect::<Vec<_>>());
+    let hold = |world: &World, id: &str, until: Value| {
+        let hold = json!({ "todoId": id, "kind": "blocked", "reason": "no key", "until": until });
+        world.call("todo_hold", hold).unwrap();
+    };
+    hold(&world, &ids[0], Value::Null);
+    world.now = world.now.plus_seconds(1);
+    for id in &ids[1..] {
+        hold(&world, id, json!("2026-11-15T09:00:00Z"));
+    }
+    world.now = world.now.plus_seconds(7_200);
+    let operator = world.envelope(Role::Operator);
+    let held = world.call_in(&operator, "status", json!({})).unwrap()["held"].clone();
+    let titles: Vec<&Value> = held.as_array().unwrap().iter().map(|row| &row["title"]).collect();
+    assert_eq!(titles, ["task 0"]);
 }
 
 /// P-1: a hold with an end expires: the item can be taken, and is shown without the hold.
@@ -341,6 +416,34 @@ fn a_claim_is_judged_by_another_agent(backend: Backend) {
     }
 }
 
+/// Nothing to take has a reason, where only one item may be in progress.
+fn nothing_to_take_says_why(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    world.call_in(&operator, "issue_create", json!({ "title": "Log in fails" })).unwrap();
+    let mut bob = world.envelope(Role::Root);
+    bob.actor.agent = AgentPath::parse("bob").unwrap();
+    bob.actor.principal = "root:bob".to_owned();
+    let next = |by: &Envelope| world.call_in(by, "todo_next", json!({ "number": 1 })).unwrap();
+    assert_eq!(next(&bob)["why"], json!({ "reason": "none_open" }));
+    let mut named = world.envelope(Role::Root);
+    named.context.issue = Some(1);
+    world.call_in(&named, "todo", json!({ "items": ["s1", "s2"] })).unwrap();
+    let taken = next(&named);
+    assert_eq!((&taken["todo"]["title"], taken.get("why")), (&json!("s1"), None));
+    let why = next(&bob);
+    assert_eq!(
+        why["why"],
+        json!({ "reason": "held_by_another", "title": "s1", "holder": "root:primary",
+            "until": taken["leaseUntil"] })
+    );
+    for content in ["s1", "s2"] {
+        let block = json!({ "action": "block", "content": content, "text": "no key" });
+        world.call_in(&named, "todo", block).unwrap();
+    }
+    assert_eq!(next(&bob)["why"], json!({ "reason": "none_ready" }));
+}
+
 fn bad_wishes_are_refused_and_change_nothing(backend: Backend) {
     let world = World::new(backend);
     let id = world.plan(&["task"])[0].clone();
@@ -381,13 +484,16 @@ fn bad_wishes_are_refused_and_change_nothing(backend: Backend) {
 }
 
 on_every_store!(
+    nothing_to_take_says_why,
     only_one_of_many_concurrent_takers_gets_the_item,
     concurrent_callers_of_next_get_different_items,
     taking_again_changes_nothing,
     a_silent_holder_loses_the_item_and_is_fenced,
+    an_assignment_outlives_the_lease_of_the_assigned_agent,
     one_at_a_time_means_one_holder,
     held_deferred_and_claimed_items_cannot_be_taken,
     a_released_step_can_be_taken_by_another_agent,
+    expired_holds_do_not_hide_others,
     a_hold_with_an_end_expires,
     a_late_result_is_refused_and_kept,
     a_claim_is_judged_by_another_agent,

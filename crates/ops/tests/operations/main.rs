@@ -31,6 +31,7 @@ mod plan_life;
 mod plan_places;
 mod plan_watch;
 mod plans;
+mod project_merge;
 mod reads;
 mod reports;
 mod run_calls;

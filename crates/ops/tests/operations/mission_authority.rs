@@ -6,7 +6,7 @@ use punchlist_ops::{Envelope, Error};
 use punchlist_testkit::{Backend, on_every_store};
 use serde_json::{Value, json};
 
-use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, strings, update, with};
+use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, sets, strings, update, with};
 
 /// Callers that have no part in the pillar `build-performance`.
 fn strangers(desk: &Desk) -> Vec<(&'static str, Envelope)> {
@@ -37,8 +37,7 @@ fn only_the_lead_and_the_owner_can_change_an_item(backend: Backend) {
     let waiting = desk.create("y", json!({}));
     for (who, envelope) in strangers(&desk) {
         for action in ["promote", "demote", "start", "cancel", "extend", "reprioritize"] {
-            let more = json!({ "deadline": "2027-01-01", "priority": "low" });
-            let input = with(update(&waiting, action), more);
+            let input = with(update(&waiting, action), sets(action));
             let refused = desk.refused(&envelope, "mission_todo_update", input);
             assert!(is_turned_away(&refused), "{who}: {action}: {refused}");
         }

@@ -90,7 +90,10 @@ fn a_late_item_that_was_never_started_follows_the_missions_setting(backend: Back
     assert_eq!(gates.iter().map(|g| &g["todoId"]).collect::<Vec<_>>(), [&working]);
     let told = said(&desk, &desk.mission["conversationId"]);
     assert!(
-        told[1].contains("TODO overdue: Audit the cache. Status: pending since 2026-11-15."),
+        told[1].contains(
+            "TODO overdue: Audit the cache. Status: pending since 2026-11-15. Please advise: extend \
+             deadline or cancel?"
+        ),
         "{told:?}"
     );
     assert!(told[1].contains("cancelled now"), "{told:?}");

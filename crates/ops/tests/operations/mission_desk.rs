@@ -136,6 +136,15 @@ pub(crate) fn update(id: &Value, action: &str) -> Value {
     json!({ "missionSlug": MISSION, "todoId": id, "action": action, "reason": "because of it" })
 }
 
+/// The field that an action of `mission_todo_update` sets.
+pub(crate) fn sets(action: &str) -> Value {
+    match action {
+        "extend" => json!({ "deadline": "2027-01-01" }),
+        "reprioritize" => json!({ "priority": "low" }),
+        _ => json!({}),
+    }
+}
+
 pub(crate) fn complete(id: &Value, more: Value) -> Value {
     with(json!({ "missionSlug": MISSION, "todoId": id, "outcome": "measured and cut" }), more)
 }

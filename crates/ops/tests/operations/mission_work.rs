@@ -6,7 +6,7 @@ use punchlist_testkit::{Backend, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
 
 use crate::mission_cycle::said;
-use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, strings, with};
+use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, strings, with};
 
 /// Delegates an item and lets a worker take it: returns the delegation and its epoch.
 fn hand_on(desk: &Desk, id: &Value) -> (Value, Value) {
@@ -95,6 +95,25 @@ fn an_item_that_waits_for_review_cannot_be_worked_on(backend: Backend) {
     let accepted = desk.call(&desk.lead(), "todo_accept", json!({ "todoId": id }));
     assert_eq!(accepted["todo"]["status"], "completed");
     assert_eq!(desk.todo(&id)["outcome"], "done, really");
+    // The item remembers who said what about its end.
+    let shown = desk.call(&desk.lead(), "todo_show", json!({ "todoId": id }));
+    let history: Vec<String> = shown["judgements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| {
+            let text = |name: &str| one[name].as_str().unwrap_or_default();
+            format!("{} {}: {}", text("by"), text("kind"), text("said"))
+        })
+        .collect();
+    let expected = [
+        "lead:primary started: because of it",
+        "worker:primary.subagents.w claimed: done",
+        "lead:primary returned: Name all three.",
+        "owner:primary claimed: done, really",
+        "lead:primary completed: done, really",
+    ];
+    assert_eq!(history, expected);
 }
 
 /// The order for an item: the item's text, then the message of `hand_on` (M-49).
@@ -269,7 +288,54 @@ fn an_item_is_shown_in_full(backend: Backend) {
     assert_eq!(desk.refused(&other, "todo_show", json!({ "todoId": id })).code(), "unknown_todo");
 }
 
+/// M-49: a settled item is not delegated.
+fn a_settled_item_is_not_delegated(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    let order =
+        |id: &Value| json!({ "type": "x", "mission": "Do it.", "async": true, "todoId": id });
+    let id = desk.create("x", json!({}));
+    desk.update(&desk.lead(), &id, "start");
+    desk.call(&desk.lead(), "delegate", order(&id));
+    desk.update(&desk.lead(), &id, "cancel");
+    assert_eq!(desk.refused(&desk.lead(), "delegate", order(&id)).code(), "already_settled");
+}
+
+/// M-14, M-84: without a pillar, the counts are those of the whole mission, whatever the limits
+/// apply to.
+fn a_list_of_the_whole_mission_counts_all_pillars(backend: Backend) {
+    for scope in ["mission", "pillar"] {
+        let desk = Desk::new(backend, json!({ "limitScope": scope }));
+        for pillar in [BUILD, "onboarding"] {
+            let input = new(pillar, json!({ "pillarSlug": pillar }));
+            desk.call(&desk.lead(), "mission_todo_create", input);
+        }
+        let count = |more: Value| {
+            let input = with(json!({ "missionSlug": MISSION }), more);
+            desk.call(&desk.lead(), "mission_todo_list", input)["counts"]["active"].clone()
+        };
+        assert_eq!(count(json!({})), 2, "{scope}");
+        let own = if scope == "pillar" { 1 } else { 2 };
+        assert_eq!(count(json!({ "pillarSlug": BUILD })), own, "{scope}");
+    }
+}
+
+/// Unknown missions, pillars and messages are refused; they do not look like an empty chat.
+fn unknown_places_of_chats_are_refused(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    let list = |more: Value| desk.refused(&desk.operator(), "conversation_list", more).code();
+    assert_eq!(list(json!({ "mission": "zz" })), "unknown_mission");
+    assert_eq!(list(json!({ "mission": MISSION, "pillar": "zz" })), "unknown_pillar");
+    for field in ["after", "before"] {
+        let input = with(json!({ "conversationId": todo_chat(&desk) }), json!({ field: "zz" }));
+        let error = desk.refused(&desk.operator(), "conversation_show", input);
+        assert_eq!((error.code(), error.meaning().exit), ("unknown_message", 1));
+    }
+}
+
 on_every_store!(
+    unknown_places_of_chats_are_refused,
+    a_settled_item_is_not_delegated,
+    a_list_of_the_whole_mission_counts_all_pillars,
     an_item_is_shown_in_full,
     cancelling_stops_the_work,
     an_item_that_waits_for_review_cannot_be_worked_on,

@@ -4,7 +4,7 @@ use punchlist_ops::Envelope;
 use punchlist_testkit::{Backend, on_every_store};
 use serde_json::{Value, json};
 
-use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, strings, update, with};
+use crate::mission_desk::{BUILD, Desk, MISSION, complete, file, new, sets, strings, update, with};
 
 fn counts(active: i64, backlog: i64) -> Value {
     json!({ "active": active, "activeLimit": 2, "backlog": backlog, "backlogLimit": 1 })
@@ -334,7 +334,7 @@ fn every_reason_is_kept(backend: Backend) {
     let acts = ["demote", "promote", "extend", "reprioritize", "start", "cancel"];
     let before = desk.world.log().len();
     for action in acts {
-        let more = json!({ "reason": format!("{action}, we said"), "deadline": "2027-01-01", "priority": "low" });
+        let more = with(sets(action), json!({ "reason": format!("{action}, we said") }));
         desk.call(&lead, "mission_todo_update", with(update(&id, action), more));
     }
     let log = desk.world.log();

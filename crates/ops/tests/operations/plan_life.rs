@@ -263,7 +263,84 @@ fn tasks_wait_for_others(backend: Backend) {
     assert_eq!(same["changes"]["unchanged"], 5);
 }
 
+/// Work on a task outlives its plan: the delegation ends, and the work behind it is taken.
+fn a_purged_plan_does_not_block_the_queue(backend: Backend) {
+    let mut world = World::new(backend);
+    let made = import(&world);
+    let root = world.envelope(Role::Root);
+    let delegate = |world: &World, more: Value| {
+        let mut order = json!({ "type": "coder", "mission": "Do it.", "async": true });
+        order.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        world.call_in(&root, "delegate", order).unwrap()["delegationId"].clone()
+    };
+    let about = |n: usize| json!({ "todoId": made["tasks"][0]["children"][n]["id"] });
+    let reported = delegate(&world, about(0));
+    let abandoned = delegate(&world, about(1));
+    named(&world, "plan_archive").unwrap();
+    world.now = world.now.plus_seconds(8 * 86_400);
+    purge(&world, json!({ "archivedOlderThan": "7d", "confirm": true })).unwrap();
+    let last = delegate(&world, json!({}));
+    let worker = world.envelope(Role::Worker);
+    let take = || world.call_in(&worker, "delegation_take", json!({})).unwrap();
+    for _ in 0..2 {
+        let taken = take();
+        assert_eq!(taken["delegation"]["id"], reported);
+        let failed = json!({ "delegationId": reported, "epoch": taken["epoch"], "error": "gone" });
+        world.call_in(&worker, "delegation_report", failed).unwrap();
+    }
+    for _ in 0..2 {
+        assert_eq!(take()["delegation"]["id"], abandoned);
+        let ended = punchlist_store::sql!("UPDATE delegations SET lease_until = 0");
+        world.ops.store().unwrap().write(|tx| tx.write(ended, &[])).unwrap();
+    }
+    assert_eq!(take()["delegation"]["id"], last);
+    for id in [reported, abandoned] {
+        let shown = world.call("delegation_show", json!({ "delegationId": id })).unwrap();
+        assert_eq!(shown["delegation"]["state"], "failed");
+    }
+}
+
+/// What is below a cancelled task is no work: it is not current, not handed out, and keeps no task
+/// above it open. Open tasks anywhere else below a task do.
+fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
+    let world = World::new(backend);
+    let text = "# R\n- [ ] e\n  - [ ] e1\n    - [ ] e11\n- [x] b\n  - [ ] b1\n";
+    let made = world.call("plan_import", json!({ "planFile": FILE, "markdown": text })).unwrap();
+    let root = &made["tasks"][0];
+    let (e, b1) = (&root["children"][0], &root["children"][1]["children"][0]);
+    let [e1, e11] = [&e["children"][0], &e["children"][0]["children"][0]];
+    let current = || named(&world, "plan_current").unwrap()["current"]["content"].take();
+    assert_eq!(current(), "e11");
+    let assign = json!({ "taskId": e1["seq"], "agent": "primary" });
+    world.call("task_assign", assign).unwrap();
+    world.call("task_cancel", json!({ "taskId": e["seq"], "reason": "no" })).unwrap();
+    assert_eq!(current(), "b1");
+    let tree = named(&world, "plan_tree").unwrap();
+    assert_eq!(tree["current"]["content"], "b1");
+    for task in [e1, e11] {
+        let error = world.call("todo_take", json!({ "todoId": task["seq"] })).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("below_cancelled", 1), "{error}");
+    }
+    let complete = |task: &Value| world.call("task_complete", json!({ "taskId": task["seq"] }));
+    let error = complete(root).unwrap_err();
+    assert_eq!(error.code(), "open_children");
+    assert!(error.to_string().ends_with("has an open task below it: t6 `b1`"), "{error}");
+    let next = named(&world, "todo_next").unwrap();
+    assert_eq!(next["todo"]["id"], b1["id"]);
+    complete(b1).unwrap();
+    assert_eq!(named(&world, "todo_next").unwrap()["todo"], Value::Null);
+    assert_eq!(current(), "R");
+    complete(root).unwrap();
+    assert_eq!(named(&world, "plan_current").unwrap()["reason"], "all_settled");
+    // Reopened, it brings back what is below it.
+    world.call("task_reopen", json!({ "taskId": root["seq"], "reason": "more" })).unwrap();
+    world.call("task_reopen", json!({ "taskId": e["seq"], "reason": "after all" })).unwrap();
+    assert_eq!(current(), "e11");
+}
+
 on_every_store!(
+    a_purged_plan_does_not_block_the_queue,
+    tasks_below_a_cancelled_one_are_dropped,
     tasks_wait_for_others,
     an_archived_plan_is_shown_only_on_request,
     an_import_restores_an_archived_plan,

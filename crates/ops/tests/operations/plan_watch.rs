@@ -81,7 +81,7 @@ fn a_waking_agent_gets_the_state_in_both_sizes(backend: Backend) {
     register(&world, "backend");
     let id = child(&made, "a")["id"].clone();
     let line =
-        |settled: u8, rest: &str| format!("Plan {FILE}: {settled} of 3 tasks settled; {rest}");
+        |settled: u8, rest: &str| format!("Plan {FILE}: {settled} of 2 tasks settled; {rest}");
     assert_eq!(render(&world, "line"), line(0, "current: a (pending)"));
     assert_eq!(
         render(&world, "tree"),

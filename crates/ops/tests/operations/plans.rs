@@ -1,9 +1,14 @@
 //! Plans: a tree of tasks whose states are derived, rendered for agents that wake.
 
-use punchlist_core::Role;
+use punchlist_core::event::TodoCreated;
+use punchlist_core::{Decision, Ids, Role, Scope, TodoId};
 use punchlist_ops::{Envelope, Error};
+use punchlist_store::rows::lists::TodoKey;
+use punchlist_store::{Load, Stamp, Tx};
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
+
+use crate::sessions::{bound, within};
 
 const FILE: &str = "docs/plans/auth.md";
 
@@ -383,7 +388,107 @@ fn bad_agents_and_statuses_are_refused(backend: Backend) {
     assert_eq!(agents["agents"][0]["status"], "idle");
 }
 
+/// A plan that grows task by task has the limit of a plan file.
+fn a_plan_has_fifty_levels_at_most(backend: Backend) {
+    let world = World::new(backend);
+    let me = world.envelope(Role::Root);
+    let mut parent = world.plan(&["level 1"])[0].clone();
+    for level in 2..=50 {
+        let plan = add(&world, &me, &parent, &format!("level {level}")).unwrap();
+        parent = id(&plan, &format!("level {level}"));
+    }
+    let refused = add(&world, &me, &parent, "level 51").unwrap_err();
+    assert_eq!((refused.code(), refused.meaning().exit), ("plan_too_deep", 1));
+    let plan = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
+    assert!(serde_json::from_str::<Value>(&plan.to_string()).is_ok(), "a client can read it");
+}
+
+/// Older versions did not limit the levels. Such a plan is read, and can be worked on.
+fn a_plan_with_more_levels_can_be_read(backend: Backend) {
+    let world = World::new(backend);
+    let top = world.plan(&["level 1"])[0].clone();
+    let project = world.ops.store().unwrap().read(|tx| tx.project("test")).unwrap().unwrap();
+    let stamp = Stamp {
+        project,
+        actor: world.envelope(Role::Root).actor,
+        cause: "test",
+        at: world.now,
+        proof: "none".to_owned(),
+        recorded_at: world.now,
+    };
+    let deep = move |tx: &mut Tx<'_>| {
+        let key = TodoKey::parse(&top).unwrap();
+        let (list, first) = tx.list_of(project, key)?.unwrap();
+        let mut snapshot = tx.snapshot(list, Load::All)?;
+        let (mut ids, mut last) = (Ids::new(stamp.at, 7), snapshot.todo(first).unwrap().clone());
+        let mut decision = Decision::default();
+        for level in 2..=300 {
+            last.parent_id = Some(last.id);
+            last.id = TodoId::from(ids.ulid());
+            last.seq = last.seq.map(|seq| seq + 1);
+            last.title = format!("level {level}");
+            decision.events.push(TodoCreated { todo: Box::new(last.clone()) }.into());
+        }
+        tx.record(&mut snapshot, &decision, &stamp, &mut ids).map(drop)
+    };
+    world.ops.store().unwrap().write(deep).unwrap();
+    let plan = world.call("plan_tree", json!({ "planFile": FILE })).unwrap();
+    assert!(serde_json::from_str::<Value>(&plan.to_string()).is_ok(), "a client can read it");
+    let (mut tasks, mut order) = (&plan["tasks"], Vec::new());
+    while let Some(first) = tasks.as_array().unwrap().first() {
+        order.extend(tasks.as_array().unwrap().iter().map(|task| task["content"].clone()));
+        tasks = &first["children"];
+    }
+    let all: Vec<Value> = (1..=300).map(|level| json!(format!("level {level}"))).collect();
+    assert_eq!(order, all);
+    let deepest = id(&plan, "level 300");
+    let refused = add(&world, &world.envelope(Role::Root), &deepest, "more").unwrap_err();
+    assert_eq!(refused.code(), "plan_too_deep");
+    world.call("task_complete", json!({ "taskId": deepest })).unwrap();
+}
+
+/// T-18, K-6: the operations on plan tasks refuse the items of every other list, and change nothing.
+fn plan_operations_refuse_items_of_other_lists(backend: Backend) {
+    let world = World::new(backend);
+    bound(&world, "s", &["criterion"]);
+    let me = within(&world, Role::Root, "s");
+    world.call_in(&me, "todo", json!({ "action": "add", "items": ["step"] })).unwrap();
+    let shown = world.call("issue_show", json!({ "number": 1 })).unwrap();
+    let items = json!({ "items": [{ "title": "turn item" }] });
+    let turn = world.call("create_todo", items).unwrap()["created"][0]["id"].clone();
+    let session = Scope::Session { session_id: "x".to_owned() };
+    let session = json!(world.list(session, &["session item"])[0]);
+    let plan = seed(&world);
+    let task = id(&plan, "Task 1: Add user model");
+    let before = world.log().len();
+    for item in [&turn, &shown["steps"][0]["id"], &shown["criteria"][0]["id"], &session] {
+        for (operation, input) in [
+            ("task_complete", json!({ "taskId": item, "outcome": "x" })),
+            ("task_cancel", json!({ "taskId": item, "reason": "x" })),
+            ("task_reopen", json!({ "taskId": item, "reason": "x" })),
+            ("task_release", json!({ "taskId": item })),
+            ("task_assign", json!({ "taskId": item, "agent": "primary" })),
+            ("task_add", json!({ "parentId": item, "content": "x" })),
+            ("task_after", json!({ "taskId": item, "after": [] })),
+            ("task_after", json!({ "taskId": task, "after": [item] })),
+            ("plan", json!({ "action": "complete", "taskId": item })),
+        ] {
+            for role in [Role::Root, Role::Operator] {
+                let error = world.call_in(&world.envelope(role), operation, input.clone());
+                assert_eq!(error.unwrap_err().code(), "unknown_todo", "{operation} {input}");
+            }
+        }
+        let whole = json!({ "taskId": item, "withChildren": true });
+        let error = world.call_in(&world.envelope(Role::Operator), "task_complete", whole);
+        assert_eq!(error.unwrap_err().code(), "unknown_todo");
+    }
+    assert_eq!(world.log().len(), before, "nothing is written");
+}
+
 on_every_store!(
+    a_plan_has_fifty_levels_at_most,
+    a_plan_with_more_levels_can_be_read,
+    plan_operations_refuse_items_of_other_lists,
     a_plan_file_becomes_a_tree,
     a_task_is_named_by_its_number,
     the_status_complete_claims_the_agents_tasks,

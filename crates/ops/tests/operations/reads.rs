@@ -1,6 +1,7 @@
 //! The log, the status and the authority table.
 
 use punchlist_core::Role;
+use punchlist_ops::Envelope;
 use punchlist_testkit::{Backend, World, on_every_store};
 use serde_json::{Value, json};
 
@@ -126,7 +127,69 @@ fn the_authority_table_needs_no_store() {
     assert_eq!(one["tables"][0]["rows"][1]["cells"], json!(["yes", "-", "-", "yes", "-", "-"]));
 }
 
+/// Contract, Answers: lists have a limit and a cursor; the pages together are the whole list.
+fn every_list_is_read_in_pages(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    for n in 1..=5 {
+        let make = |operation: &str, input: Value| {
+            world.call_in(&operator, operation, input).unwrap();
+        };
+        make("issue_create", json!({ "title": format!("issue {n}"), "forceNew": true }));
+        make("agent_register", json!({ "agent": format!("a{n}") }));
+        make("plan_import", json!({ "planFile": format!("{n}.md"), "markdown": "- [ ] a\n" }));
+        make("mission_init", json!({ "name": format!("Mission {n}"), "pillars": [] }));
+        let other = Envelope { project: format!("project {n}"), ..operator.clone() };
+        world.call_in(&other, "issue_create", json!({ "title": "there" })).unwrap();
+    }
+    // By urgency, then by number.
+    for (number, priority) in [(2, "low"), (4, "critical"), (5, "high")] {
+        let input = json!({ "number": number, "priority": priority });
+        world.call_in(&operator, "issue_update", input).unwrap();
+    }
+    let pages = |operation: &str, plural: &str, limit: i64| {
+        let (mut all, mut cursor, mut count) = (Vec::new(), Value::Null, 0);
+        loop {
+            let input = json!({ "limit": limit, "cursor": cursor });
+            let page = world.call_in(&operator, operation, input).unwrap();
+            all.extend(page[plural].as_array().unwrap().iter().cloned());
+            count += 1;
+            cursor = page["nextCursor"].clone();
+            if cursor.is_null() {
+                return (all, count);
+            }
+        }
+    };
+    for (operation, plural, field, expected) in [
+        ("ready", "issues", "number", json!([4, 5, 1, 3, 2])),
+        ("agent_list", "agents", "agent", json!(["a1", "a2", "a3", "a4", "a5"])),
+        ("plan_list", "plans", "planFile", json!(["1.md", "2.md", "3.md", "4.md", "5.md"])),
+        (
+            "mission_list",
+            "missions",
+            "slug",
+            json!(["mission-1", "mission-2", "mission-3", "mission-4", "mission-5"]),
+        ),
+        (
+            "project_list",
+            "projects",
+            "name",
+            json!(["test", "project 1", "project 2", "project 3", "project 4", "project 5"]),
+        ),
+    ] {
+        for (limit, most) in [(1, 6), (2, 3), (1000, 1)] {
+            let (all, count) = pages(operation, plural, limit);
+            let named: Vec<&Value> = all.iter().map(|row| &row[field]).collect();
+            assert_eq!(json!(named), expected, "{operation} by {limit}");
+            assert!(count <= most, "{operation} by {limit}: {count} pages");
+        }
+        let bad = world.call_in(&operator, operation, json!({ "cursor": "no such row!" }));
+        assert_eq!(bad.unwrap_err().meaning().exit, 2, "{operation}");
+    }
+}
+
 on_every_store!(
+    every_list_is_read_in_pages,
     the_log_is_read_in_pages_without_gaps,
     a_worker_sees_only_its_own_events,
     status_shows_the_newest_lists_to_who_may_see_them,

@@ -1,8 +1,11 @@
 //! Sessions and binding: one pointer to an issue, moved by permitted callers, and nothing else
 //! changes.
 
-use punchlist_core::{Refusal, Role};
+use std::time::{Duration, Instant};
+
+use punchlist_core::{Actor, AgentPath, Refusal, Role};
 use punchlist_ops::{Envelope, Error};
+use punchlist_store::sql;
 use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
 
@@ -50,6 +53,40 @@ fn criteria_in_a_text_do_not_become_items(backend: Backend) {
     assert_eq!(issue["steps"], json!([]));
 }
 
+/// The agent of a session is the one that acts in it, never the person who started it.
+fn the_agent_of_a_session_is_who_acted_last(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    let new = json!({ "title": "Fix it", "criteria": ["ok"] });
+    world.call_in(&operator, "issue_create", new).unwrap();
+    let sent = world.call_in(&operator, "session_send_to_agent", json!({ "number": 1 })).unwrap();
+    let id = sent["session"]["id"].as_str().unwrap().to_owned();
+    let seen = || {
+        let session = world.call("session_show", json!({ "session": id })).unwrap();
+        let issue = shown(&world, 1);
+        let listed = world.call("issue_list", json!({})).unwrap();
+        let all = [
+            &session["session"]["agent"],
+            &issue["sessions"][0]["agent"],
+            &issue["issue"]["worker"],
+            &listed["issues"][0]["worker"],
+        ];
+        assert!(all.iter().take(2).all(|one| one == &all[0]), "{all:?}");
+        (all[0].clone(), all[2].clone(), all[3].clone())
+    };
+    assert_eq!(seen(), (Value::Null, Value::Null, Value::Null), "nobody has begun");
+    let mut coder = within(&world, Role::Root, &id);
+    coder.actor = Actor::new(Role::Root, AgentPath::parse("coder").unwrap());
+    let done = json!({ "action": "done", "content": "ok" });
+    world.call_in(&coder, "todo", done).unwrap();
+    let is_coder = json!("root:coder");
+    assert_eq!(seen(), (is_coder.clone(), is_coder.clone(), is_coder.clone()));
+    world.call_in(&operator, "issue_comment", json!({ "number": 1, "text": "Go on." })).unwrap();
+    assert_eq!(seen().0, is_coder, "a person is not an agent");
+    world.call_in(&operator, "session_end", json!({ "session": id })).unwrap();
+    assert_eq!(seen(), (is_coder, Value::Null, Value::Null), "an ended session keeps its agent");
+}
+
 /// A session starts with all its fields, is found by its host's id, and is not created twice (K-9:
 /// it has no mode).
 fn a_session_is_started_once_for_a_host(backend: Backend) {
@@ -61,7 +98,7 @@ fn a_session_is_started_once_for_a_host(backend: Backend) {
         "id": session["id"], "title": "Fix it", "state": "active", "boundIssue": null,
         "conversationId": session["conversationId"], "host": "claude", "externalId": "abc",
         "ungoverned": true,
-        "startedBy": "root:primary", "createdAt": NOW, "updatedAt": NOW, "endedAt": null,
+        "startedBy": "root:primary", "agent": "root:primary", "createdAt": NOW, "updatedAt": NOW, "endedAt": null,
     });
     assert_eq!(*session, expected);
     assert_eq!(world.call("session_start", start).unwrap(), made);
@@ -239,6 +276,42 @@ fn ending_a_session_closes_nothing(backend: Backend) {
 }
 
 /// P-8: a list belongs to its issue and never to a host's session id: another host with another id
+/// An ended session asks nobody and delegates nothing.
+fn an_ended_session_cannot_ask_or_delegate(backend: Backend) {
+    let world = World::new(backend);
+    bound(&world, "s", &[]);
+    let me = within(&world, Role::Root, "s");
+    world.call("session_end", json!({ "session": "s" })).unwrap();
+    for (operation, input) in [
+        ("checkpoint", json!({ "reason": "wait" })),
+        ("ask", json!({ "question": "which?" })),
+        ("delegate", json!({ "type": "researcher", "mission": "look", "async": true })),
+    ] {
+        let error = world.call_in(&me, operation, input).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("session_ended", 1), "{operation}");
+    }
+    let operator = world.envelope(Role::Operator);
+    let open = world.call_in(&operator, "gate_list", json!({ "state": "open" })).unwrap();
+    assert_eq!(open["gates"], json!([]));
+}
+
+/// X-6, K-8: an item that is also a criterion is refused, and then nothing is filed.
+fn a_promoted_item_is_not_lost_in_a_criterion(backend: Backend) {
+    let world = World::new(backend);
+    world.call("session_start", json!({ "externalId": "s" })).unwrap();
+    let me = within(&world, Role::Root, "s");
+    let todos = json!({ "todos": [
+        { "id": "1", "content": "low", "status": "pending", "priority": "low" },
+        { "id": "2", "content": "high", "status": "in_progress", "priority": "high" },
+    ] });
+    world.call_in(&me, "todo_write", todos).unwrap();
+    let lines = world.log().len();
+    let promote = json!({ "session": "s", "title": "Found", "criteria": ["high"] });
+    let error = world.call_in(&me, "session_promote", promote).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("duplicate_text", 1));
+    assert_eq!(world.log().len(), lines);
+}
+
 /// gets the same list with the same ids.
 fn a_list_outlives_every_session(backend: Backend) {
     let world = World::new(backend);
@@ -335,9 +408,60 @@ fn the_context_of_a_session_is_one_text(backend: Backend) {
     assert!(text.as_str().unwrap().chars().count() <= 100);
 }
 
+/// One order of locks: project, mission, issue, session, list, todo. While another transaction holds a
+/// row that comes before the session, these operations wait without the session's lock.
+#[test]
+fn a_session_is_locked_after_its_issue() {
+    let world = World::new(Backend::Postgres);
+    let project = || sql!("SELECT id FROM projects FOR UPDATE");
+    let issue = || sql!("SELECT id FROM issues WHERE number = 1 FOR UPDATE");
+    let number = bound(&world, "s", &[]);
+    let other = bound(&world, "other", &[]);
+    world.call("session_unbind", json!({ "session": "other" })).unwrap();
+    for (held, operation, input) in [
+        (issue(), "session_bind", json!({ "session": "s", "number": other })),
+        (issue(), "session_bind", json!({ "session": "s", "number": number })),
+        (issue(), "session_unbind", json!({ "session": "s" })),
+        (project(), "session_promote", json!({ "session": "s", "title": "a new one" })),
+        (issue(), "session_bind", json!({ "session": "other", "number": number })),
+        (issue(), "session_end", json!({ "session": "other" })),
+    ] {
+        std::thread::scope(|scope| {
+            let store = world.ops.store().unwrap();
+            let call = || world.call(operation, input.clone());
+            let (calling, is_free) = store
+                .write_once(|tx| {
+                    tx.query(held, &[], |_| Ok(()))?;
+                    let calling = scope.spawn(call);
+                    let blocked = sql!(
+                        "SELECT count(*) FROM pg_locks WHERE NOT granted \
+                         AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+                    );
+                    let until = Instant::now() + Duration::from_secs(20);
+                    while tx.first(blocked, &[], |row| row.int(0))? == Some(0) {
+                        assert!(Instant::now() < until, "{operation} does not wait");
+                    }
+                    let free = sql!(
+                        "SELECT count(*) FROM (SELECT id FROM sessions FOR UPDATE SKIP LOCKED) AS s"
+                    );
+                    Ok::<_, punchlist_store::Error>((
+                        calling,
+                        tx.first(free, &[], |row| row.int(0))?,
+                    ))
+                })
+                .unwrap();
+            assert_eq!(is_free, Some(2), "{operation} holds its session");
+            calling.join().unwrap().unwrap();
+        });
+    }
+}
+
 on_every_store!(
+    a_promoted_item_is_not_lost_in_a_criterion,
+    an_ended_session_cannot_ask_or_delegate,
     criteria_in_a_text_do_not_become_items,
     a_session_is_started_once_for_a_host,
+    the_agent_of_a_session_is_who_acted_last,
     binding_moves_a_pointer_and_nothing_else,
     one_session_at_a_time_works_on_an_issue,
     an_issue_is_sent_to_an_agent_in_one_step,

@@ -56,6 +56,51 @@ fn the_input_is_that_of_the_design() {
     assert_eq!(schema["properties"]["kind"]["enum"], json!(["step", "criterion"]));
 }
 
+/// K-19, X-1: a refusal names the item by its text, with the status that the list shows.
+fn a_refusal_shows_no_ids(backend: Backend) {
+    let (world, me) = at_work(backend, &[]);
+    todo(&world, &me, json!({ "items": ["low", "high"] })).unwrap();
+    todo(&world, &me, json!({ "action": "drop", "content": "low" })).unwrap();
+    let error = todo(&world, &me, json!({ "action": "done", "content": "low" })).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("already_settled", 1));
+    assert!(error.to_string().starts_with("`low` is already abandoned since"), "{error}");
+    let told = error.to_json();
+    assert_eq!(told["error"]["status"], "abandoned");
+    assert!(told["error"].get("todoId").is_none(), "{told}");
+}
+
+/// The summary counts what the items say: a claimed step is open, a claimed criterion closed.
+fn the_summary_counts_the_items(backend: Backend) {
+    let (world, me) = at_work(backend, &["fast"]);
+    todo(&world, &me, json!({ "items": ["a", "b"] })).unwrap();
+    todo(&world, &me, json!({ "action": "done", "content": "fast" })).unwrap();
+    let step = world.call("issue_show", json!({ "number": 1 })).unwrap()["steps"][1]["id"].take();
+    world.call_in(&me, "todo_claim", json!({ "todoId": step, "outcome": "o" })).unwrap();
+    let view = todo(&world, &me, json!({ "action": "view" })).unwrap();
+    let statuses = view["items"].as_array().unwrap().iter().map(|item| item["status"].clone());
+    assert_eq!(statuses.collect::<Vec<_>>(), ["completed", "in_progress", "pending"]);
+    assert_eq!(view["summary"], json!({ "total": 3, "open": 2, "closed": 1, "held": 0 }));
+    let markdown = view["markdown"].as_str().unwrap();
+    assert!(markdown.contains("- [x] b <!-- claimed by root:primary -->"), "{markdown}");
+}
+
+/// K-33, Q-K2: `set` replaces steps. It is no way to write criteria, and says so before it changes
+/// anything.
+fn set_is_refused_for_criteria(backend: Backend) {
+    let (world, me) = at_work(backend, &[]);
+    let kept = todo(&world, &me, json!({ "action": "set", "items": ["a", "b"] })).unwrap();
+    let lines = world.log().len();
+    let set = json!({ "action": "set", "items": ["it works"], "kind": "criterion" });
+    let error = todo(&world, &me, set).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("bad_value", 2));
+    assert!(error.hint().unwrap().contains("propose criteria with add"), "{error}");
+    assert_eq!(world.log().len(), lines);
+    let view = todo(&world, &me, json!({ "action": "view" })).unwrap();
+    assert_eq!(view["items"], kept["items"]);
+    let set = json!({ "action": "set", "items": ["a"], "kind": "step" });
+    assert_eq!(todo(&world, &me, set).unwrap()["items"][1]["status"], "abandoned");
+}
+
 /// K-12, K-14, K-21, D-21: every action returns the whole list; `add` appends to the end of a
 /// phase; `# Name` opens one; `view` changes nothing.
 fn every_action_returns_the_whole_list(backend: Backend) {
@@ -267,6 +312,9 @@ fn every_change_is_an_event_with_its_author(backend: Backend) {
 }
 
 on_every_store!(
+    the_summary_counts_the_items,
+    a_refusal_shows_no_ids,
+    set_is_refused_for_criteria,
     without_an_issue_there_is_no_list,
     every_action_returns_the_whole_list,
     dropping_noting_and_blocking,

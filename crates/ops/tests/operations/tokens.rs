@@ -1,6 +1,6 @@
 //! Tokens: what they prove, what they do not, and how the first one is created.
 
-use punchlist_core::{AgentPath, Reach, Role, Span, TokenId};
+use punchlist_core::{AgentPath, Reach, Role, Span, Time, TokenId};
 use punchlist_ops::error::TokenFault;
 use punchlist_ops::follow::Follow;
 use punchlist_ops::identity::{Facts, Terminal};
@@ -197,6 +197,34 @@ fn a_person_at_a_terminal_ends_the_bootstrap(backend: Backend) {
     world.call_in(&person, "token_new", input).unwrap();
 }
 
+/// Contract, Tokens: an issue without a project is the caller's project's.
+fn an_issue_alone_is_one_of_the_callers_project(backend: Backend) {
+    let world = World::new(backend);
+    world.call("issue_create", json!({ "title": "a" })).unwrap();
+    let made = make(&world, json!({ "role": "root", "number": 1 }));
+    assert_eq!(made["reach"], json!({ "project": "test", "number": 1 }));
+    assert_eq!(made.get("unknown"), None);
+    let made = make(&world, json!({ "role": "root", "number": 7 }));
+    assert_eq!(made["unknown"], json!(["issue #7 of `test`"]));
+    let made = make(&world, json!({ "role": "root", "project": "api", "number": 3 }));
+    assert_eq!(made["unknown"], json!(["project `api`"]));
+}
+
+/// Contract, Context: a token's expiry is judged by the real clock, not by PUNCHLIST_NOW.
+fn a_set_clock_does_not_judge_the_expiry_of_a_token(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    let later = Time::parse("2200-01-01T00:00:00Z").unwrap();
+    let later = Envelope { now: later, ..operator.clone() };
+    let input = json!({ "role": "root", "expires": "2199-01-01T00:00:00Z" });
+    let made = world.call_in(&later, "token_new", input).unwrap();
+    assert_eq!(made["expiresAt"], "2199-01-01T00:00:00.000000Z");
+    let before = Envelope { now: Time::parse("2001-01-01T00:00:00Z").unwrap(), ..operator };
+    let input = json!({ "role": "root", "expires": "2002-01-01T00:00:00Z" });
+    let error = world.call_in(&before, "token_new", input).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("bad_value", 2));
+}
+
 fn bad_wishes_for_a_token_are_refused(backend: Backend) {
     let world = World::new(backend);
     let operator = world.envelope(Role::Operator);
@@ -207,7 +235,12 @@ fn bad_wishes_for_a_token_are_refused(backend: Backend) {
         (json!({ "role": "root", "expires": "2020-01-01T00:00:00Z" }), "bad_value"),
         (json!({ "role": "root", "expires": "0s" }), "bad_value"),
         (json!({ "role": "owner", "pillar": "p" }), "missing_field"),
-        (json!({ "role": "root", "number": 3 }), "missing_field"),
+        // An empty limit is a mistake, not a token without limits.
+        (json!({ "role": "operator", "project": "" }), "missing_field"),
+        (json!({ "role": "operator", "mission": " " }), "missing_field"),
+        (json!({ "role": "operator", "planFile": "" }), "missing_field"),
+        (json!({ "role": "operator", "session": "" }), "missing_field"),
+        (json!({ "role": "operator", "expires": "" }), "missing_field"),
         (json!({ "role": "root", "number": 0, "project": "p" }), "bad_value"),
         (json!({}), "missing_field"),
     ] {
@@ -234,5 +267,7 @@ on_every_store!(
     a_token_for_one_issue_reaches_that_issue,
     anybody_can_create_the_first_operator_token_but_no_second_one,
     a_person_at_a_terminal_ends_the_bootstrap,
+    an_issue_alone_is_one_of_the_callers_project,
+    a_set_clock_does_not_judge_the_expiry_of_a_token,
     bad_wishes_for_a_token_are_refused,
 );

@@ -23,7 +23,7 @@ use super::caller::Caller;
 use super::limits::Limits;
 use super::problem::{json as as_json, json_or_unchanged, problem};
 use super::query;
-use super::state::{Shared, blocking, called};
+use super::state::{Shared, blocking, called, or_token_required};
 
 /// Answers one call of an operation.
 pub(crate) async fn operation(State(state): State<Shared>, request: Request) -> Response {
@@ -55,13 +55,31 @@ async fn call(
     };
     let caller = Caller::read(parts)?;
     let input = match is_get {
-        true => query::input(operation, parts.uri.query().unwrap_or_default())?,
-        false => json_body(parts, body, &state.limiter.limits).await?,
+        true => query::input(operation, parts.uri.query().unwrap_or_default()),
+        false => {
+            let input = json_body(parts, body, &state.limiter.limits).await;
+            input.and_then(|input| without_query(parts).map(|()| input))
+        }
     };
     let envelope = caller.judged(state).await?;
+    let input = match input {
+        Ok(input) => input,
+        Err(error) => return Err(or_token_required(state, envelope.proof, error).await),
+    };
     let answer = called(&state.ops, operation, envelope, input).await?;
     let text = answer.to_text()?;
     Ok(if is_get { json_or_unchanged(text, &parts.headers) } else { as_json(text) })
+}
+
+/// A POST has its input in the body: fields in the query would be ignored, so they are refused.
+fn without_query(parts: &Parts) -> Result<(), Error> {
+    match query::pairs(parts.uri.query().unwrap_or_default())?.into_iter().next() {
+        None => Ok(()),
+        Some((path, _)) => {
+            let detail = "give the fields of a POST in its body, not in the query".to_owned();
+            Err(Fault::Other { path, detail }.into())
+        }
+    }
 }
 
 /// Reads the body of a request as JSON. An empty body means no fields.
@@ -132,7 +150,9 @@ pub(crate) async fn remote_project(State(state): State<Shared>, request: Request
                 let (path, detail) = (String::new(), error.to_string());
                 Error::from(Fault::Other { path, detail })
             })?;
-            Ok(json!({ "project": state.ops.project_at(&place, &names)? }))
+            let located = state.ops.project_at(&place, &names)?;
+            serde_json::to_value(located)
+                .map_err(|error| Error::Internal { detail: error.to_string() })
         })
         .await,
     )

@@ -10,7 +10,7 @@ use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use punchlist_ops::Error;
 use punchlist_ops::events::{Sight, Viewer};
-use punchlist_ops::explain::Fault;
+use punchlist_ops::explain::{Fault, nearest};
 use punchlist_ops::web_fault::WebFault;
 use serde_json::json;
 
@@ -57,8 +57,10 @@ impl Wish {
                     text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(str::to_owned),
                 ),
                 _ => {
-                    let known = ["after", "project", "types"].map(str::to_owned).to_vec();
-                    let (path, nearest) = (String::new(), None);
+                    const KNOWN: [&str; 3] = ["after", "project", "types"];
+                    let known = KNOWN.map(str::to_owned).to_vec();
+                    let nearest = nearest(&name, KNOWN.into_iter()).map(str::to_owned);
+                    let path = name.clone();
                     return Err(Fault::UnknownField { path, field: name, nearest, known }.into());
                 }
             }

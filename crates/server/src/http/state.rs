@@ -9,7 +9,7 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::any;
 use punchlist_core::Time;
 use punchlist_ops::config::Roster;
-use punchlist_ops::{Answer, Envelope, Error, Operation, Ops};
+use punchlist_ops::{Answer, Envelope, Error, Operation, Ops, Proof};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use tower_http::compression::CompressionLayer;
@@ -74,6 +74,13 @@ pub(crate) async fn short<T: Send + 'static>(
         true => catch_unwind(AssertUnwindSafe(job)).unwrap_or_else(|_| panicked()),
         false => blocking(job).await,
     }
+}
+
+/// The error of a request that reached no operation, or that its caller needs a token.
+pub(crate) async fn or_token_required(state: &Shared, proof: Proof, error: Error) -> Error {
+    let shared = Arc::clone(state);
+    let asked = short(&state.ops, move || Ok(shared.ops.or_token_required(proof, error))).await;
+    asked.unwrap_or_else(|panicked| panicked)
 }
 
 fn panicked<T>() -> Result<T, Error> {

@@ -14,6 +14,9 @@ use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
+/// The field of `_meta` with the idempotency key of a call.
+pub(crate) const IDEMPOTENCY_KEY: &str = "punchlist/idempotencyKey";
+
 /// The facts about a caller, and its token.
 pub(crate) type Credentials = (Facts, Option<String>);
 
@@ -95,7 +98,7 @@ impl Asker {
         let say = |name: &str| meta.get(name).and_then(Value::as_str).map(str::to_owned);
         let mut envelope = Envelope::clone(&self.envelope);
         envelope.now = (self.clock)();
-        if let Some(key) = say("punchlist/idempotencyKey") {
+        if let Some(key) = say(IDEMPOTENCY_KEY) {
             envelope.idempotency_key = Some(key);
         }
         let context = &mut envelope.context;

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use punchlist_ops::catalogue::find;
+use punchlist_ops::explain::Fault;
 use punchlist_ops::{Answer, Envelope, Error, Operation, Ops};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject,
@@ -11,7 +12,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::asker::Asker;
+use super::asker::{Asker, IDEMPOTENCY_KEY};
 use super::{McpServer, brief, gates, waits};
 use crate::http::state::called;
 
@@ -32,6 +33,9 @@ impl McpServer {
             arguments: request.arguments.take().unwrap_or_default(),
             meta: context.meta.0.0.clone(),
         };
+        if let Err(error) = checked(&call.meta) {
+            return Ok(refusal(&error).into());
+        }
         let answered = match gates::is_question(operation) {
             true => gates::ask(&call, &context, &request).await,
             false => match call.make().await {
@@ -43,6 +47,18 @@ impl McpServer {
             },
         };
         Ok(answered.unwrap_or_else(|error| refusal(&error).into()))
+    }
+}
+
+/// Refuses an idempotency key that is no text. A key that is ignored would not protect the write.
+fn checked(meta: &JsonObject) -> Result<(), Error> {
+    match meta.get(IDEMPOTENCY_KEY) {
+        None | Some(Value::Null | Value::String(_)) => Ok(()),
+        Some(other) => {
+            let path = format!("_meta[\"{IDEMPOTENCY_KEY}\"]");
+            let found = other.to_string().chars().take(60).collect();
+            Err(Fault::BadValue { path, found, expected: "a text".to_owned() }.into())
+        }
     }
 }
 
@@ -66,25 +82,32 @@ impl Call<'_> {
 
     /// Calls the operation.
     pub(crate) async fn make(&self) -> Result<Answer, Error> {
-        self.make_in(self.envelope()).await
+        self.make_in(self.envelope(), self.arguments.clone()).await
+    }
+
+    /// Calls the operation, which is not called again.
+    pub(crate) async fn make_once(mut self) -> Result<Answer, Error> {
+        let arguments = std::mem::take(&mut self.arguments);
+        self.make_in(self.envelope(), arguments).await
     }
 
     /// Calls the operation again, for what is true now and not for the stored answer.
     pub(crate) async fn again(&self) -> Result<Answer, Error> {
-        self.make_in(Envelope { idempotency_key: None, ..self.envelope() }).await
+        let envelope = Envelope { idempotency_key: None, ..self.envelope() };
+        self.make_in(envelope, self.arguments.clone()).await
     }
 
-    async fn make_in(&self, envelope: Envelope) -> Result<Answer, Error> {
+    async fn make_in(&self, envelope: Envelope, input: JsonObject) -> Result<Answer, Error> {
         let start = Instant::now();
-        let answered = self.answered_in(envelope).await;
+        let answered = self.answered_in(envelope, Value::Object(input)).await;
         if let Some(metrics) = &self.server.metrics {
             metrics.called(self.operation, start, &answered);
         }
         answered
     }
 
-    async fn answered_in(&self, envelope: Envelope) -> Result<Answer, Error> {
-        let (operation, input) = (self.operation, Value::Object(self.arguments.clone()));
+    async fn answered_in(&self, envelope: Envelope, input: Value) -> Result<Answer, Error> {
+        let operation = self.operation;
         if self.asker().is_request() && !envelope.project.trim().is_empty() {
             return called(&self.asker().ops, operation, envelope, input).await;
         }

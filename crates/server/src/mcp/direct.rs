@@ -6,10 +6,10 @@
 //! library: other methods and revisions, questions, delegations, and requests whose headers do not
 //! simply agree with the body, so that the library reports what is wrong with them.
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
-use punchlist_ops::Operation;
 use punchlist_ops::catalogue::find;
+use punchlist_ops::{Error, Operation};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientRequest, GetMeta, JsonObject, JsonRpcMessage, ProtocolVersion, RequestId,
@@ -23,9 +23,9 @@ use super::gates::is_question;
 use super::waits::may_be_long;
 use crate::http::problem::of_type;
 
-const VERSION_HEADER: &str = "mcp-protocol-version";
-const METHOD_HEADER: &str = "mcp-method";
-const NAME_HEADER: &str = "mcp-name";
+const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
 /// Headers with this prefix repeat arguments. The library compares them.
 const ARGUMENT_PREFIX: &str = "mcp-param-";
 
@@ -38,7 +38,7 @@ pub(super) struct Plain {
 }
 
 /// Takes a tool call out of its message if it has the plain form. The caller has checked the
-/// headers that every POST needs.
+/// headers that every POST needs. Whether it needs a token is checked by the operation.
 pub(super) fn plain(
     headers: &HeaderMap,
     message: &mut RxJsonRpcMessage<RoleServer>,
@@ -53,9 +53,9 @@ pub(super) fn plain(
     let params = &mut call.params;
     let operation = find(&params.name).ok()?;
     let is_plain = is_current
-        && is_only(headers, VERSION_HEADER, version.as_str())
-        && is_only(headers, METHOD_HEADER, "tools/call")
-        && is_only(headers, NAME_HEADER, &params.name)
+        && is_only(headers, &VERSION_HEADER, version.as_str())
+        && is_only(headers, &METHOD_HEADER, "tools/call")
+        && is_only(headers, &NAME_HEADER, &params.name)
         && !headers.keys().any(|name| name.as_str().starts_with(ARGUMENT_PREFIX))
         && params.input_responses.is_none()
         && params.request_state.is_none()
@@ -70,20 +70,24 @@ pub(super) fn plain(
 }
 
 /// Does the header occur once, with this value?
-fn is_only(headers: &HeaderMap, name: &str, expected: &str) -> bool {
+fn is_only(headers: &HeaderMap, name: &HeaderName, expected: &str) -> bool {
     let mut values = headers.get_all(name).iter();
     values.next().is_some_and(|value| value == expected) && values.next().is_none()
 }
 
-/// Makes the call. A refusal is a result, too.
-pub(super) async fn answer(server: &McpServer, plain: Plain) -> Response {
+/// Makes the call. A refusal is a result, too, except that a token is missing: that is the status of
+/// the response, as for every request.
+pub(super) async fn answer(server: &McpServer, plain: Plain) -> Result<Response, Error> {
     let Plain { id, operation, arguments, meta } = plain;
     let call = Call { server, operation, arguments, meta };
-    let made = call.make().await.and_then(|answer| answered(operation, &answer));
-    let result = made.unwrap_or_else(|error| refusal(&error));
+    let made = call.make_once().await.and_then(|answer| answered(operation, &answer));
+    let result = match made {
+        Err(missing @ Error::TokenRequired) => return Err(missing),
+        made => made.unwrap_or_else(|error| refusal(&error)),
+    };
     let message = ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id);
-    match serde_json::to_string(&message) {
+    Ok(match serde_json::to_string(&message) {
         Ok(text) => of_type(StatusCode::OK, "application/json", text),
         Err(error) => of_type(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", error.to_string()),
-    }
+    })
 }

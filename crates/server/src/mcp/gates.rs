@@ -9,7 +9,7 @@ use std::time::Duration;
 use punchlist_core::gate::form::Form;
 use punchlist_core::gate::{ClientAnswer, GateDecision, GateState};
 use punchlist_ops::views::AskedView;
-use punchlist_ops::{Answer, Error, Operation};
+use punchlist_ops::{Answer, Envelope, Error, Operation, Ops};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
@@ -27,6 +27,9 @@ use super::changes::PAUSE;
 const KEY: &str = "answer";
 /// How often to check whether somebody else has answered, if there is no notification.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often the user's answer is tried to be recorded while the store is busy or unreachable.
+const TRIES: u32 = 20;
 
 /// Is this a question that a client's user may answer?
 pub(crate) fn is_question(operation: &Operation) -> bool {
@@ -130,9 +133,20 @@ pub(crate) fn said(
 
 /// Records the user's answer. The output shows the answer that counts.
 async fn relay(call: &Call<'_>, answer: ClientAnswer) -> Result<Answer, Error> {
-    let envelope = Asker::with_answer(call.envelope(), answer);
-    let (operation, input) = (call.operation, Value::Object(call.arguments.clone()));
-    call.asker().run(envelope, move |ops, envelope| ops.answer(operation, envelope, input)).await
+    let mut tries = 1;
+    loop {
+        let envelope = Asker::with_answer(call.envelope(), answer.clone());
+        let (operation, input) = (call.operation, Value::Object(call.arguments.clone()));
+        let run = move |ops: &Ops, envelope: &Envelope| ops.answer(operation, envelope, input);
+        match call.asker().run(envelope, run).await {
+            // A person does not type the same answer twice.
+            Err(error) if error.meaning().retryable && tries < TRIES => {
+                tries += 1;
+                tokio::time::sleep(PAUSE).await;
+            }
+            recorded => return recorded,
+        }
+    }
 }
 
 fn input_required(gate: &str, question: ElicitRequestParams) -> CallToolResponse {
@@ -209,7 +223,11 @@ async fn elicit(
             () = beats.next(PATIENCE) => {
                 // A busy store is not asked at every commit.
                 tokio::time::sleep(PAUSE).await;
-                let now = call.again().await?;
+                let now = match call.again().await {
+                    // The store is busy or unreachable: the user may answer meanwhile.
+                    Err(error) if error.meaning().retryable => continue,
+                    now => now?,
+                };
                 if open_gate(&now).as_ref() != Some(&gate) {
                     drop(handle.cancel(Some("it was answered elsewhere".to_owned())).await);
                     return call.complete(&now);

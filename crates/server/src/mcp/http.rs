@@ -11,6 +11,7 @@ use axum::extract::{Request, State as FromState};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
+use bytes::Bytes;
 use punchlist_ops::Error;
 use punchlist_ops::catalogue::find;
 use rmcp::RoleServer;
@@ -56,26 +57,46 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
         (None, Named::Session(session)) => (Some(session), false),
         (None, Named::Unknown) => (None, true),
     };
-    let (asker, has_ended) = asker(state, &parts, session.clone()).await?;
+    let asker = asker(state, &parts).await?;
+    let is_post = parts.method == Method::POST;
+    let may_be_plain = is_post && !is_unknown && session.is_none() && state.fixtures.is_none();
+    let sent = match is_post {
+        true => body::bytes(&parts, body, &state.limiter.limits).await,
+        false => Ok(Bytes::new()),
+    };
+    let mut judged = sent.map(|bytes| (judge(&bytes, bytes.len() > MESSAGE_MAX), bytes));
+    if may_be_plain
+        && has_right_headers(&parts.headers)
+        && let Ok((Judged::Message(message), _)) = &mut judged
+        && let Some(plain) = direct::plain(&parts.headers, message)
+    {
+        return direct::answer(&server(state, asker, None), plain).await;
+    }
+    // The rest is much larger, and a plain call need not carry it along.
+    Box::pin(admitted(state, asker, session, is_unknown, (parts, judged))).await
+}
+
+/// Answers a message that is not a plain call, if its sender may use the store at all.
+async fn admitted(
+    state: &Shared,
+    asker: Asker,
+    session: Option<Session>,
+    is_unknown: bool,
+    (parts, judged): (Parts, Result<(Judged, Bytes), Error>),
+) -> Result<Response, Error> {
+    let has_ended = admit(state, &asker, session.as_ref()).await?;
     if is_unknown || has_ended {
         return Ok(no_session());
     }
     if parts.method != Method::POST {
         return without_body(state, asker, session, parts).await;
     }
-    let bytes = body::bytes(&parts, body, &state.limiter.limits).await?;
-    let mut message = match judge(&bytes, bytes.len() > MESSAGE_MAX) {
+    let (judged, bytes) = judged?;
+    let message = match judged {
         Judged::Wrong(answer, _) => return Ok(wrong(&answer)),
         Judged::Nothing => return Ok(accepted()),
         Judged::Message(message) => *message,
     };
-    let is_ours = session.is_none() && state.fixtures.is_none();
-    if is_ours
-        && has_right_headers(&parts.headers)
-        && let Some(plain) = direct::plain(&parts.headers, &mut message)
-    {
-        return Ok(direct::answer(&server(state, asker, None), plain).await);
-    }
     // What has other headers goes to the library, which says why it is refused.
     if let Some(session) = &session
         && has_right_headers(&parts.headers)
@@ -238,27 +259,27 @@ fn wrong(answer: &Value) -> Response {
     of_type(status, "application/json", answer.to_string())
 }
 
-/// Identifies the sender of a request, as for `/v1`. Also says whether it has ended its session.
-async fn asker(
-    state: &Shared,
-    parts: &Parts,
-    session: Option<Session>,
-) -> Result<(Asker, bool), Error> {
+/// Identifies the sender of a request, as for `/v1`.
+async fn asker(state: &Shared, parts: &Parts) -> Result<Asker, Error> {
     let caller = Caller::read(parts)?;
     let shared = Arc::clone(state);
     let judge = move || {
         let credentials = (caller.facts(), caller.token().map(str::to_owned));
         let envelope = caller.somewhere(&shared)?;
-        shared.ops.admits(envelope.proof)?;
-        let ops = Arc::clone(&shared.ops);
-        let asker = Asker::request(ops, credentials, envelope, shared.clock);
-        let has_ended = match session {
-            Some(session) => asker.ops.mcp_has_ended(&session.of(&asker))?,
-            None => false,
-        };
-        Ok((asker, has_ended))
+        Ok(Asker::request(Arc::clone(&shared.ops), credentials, envelope, shared.clock))
     };
     short(&state.ops, judge).await
+}
+
+/// Refuses a sender that needs a token. Otherwise says whether it has ended its session.
+async fn admit(state: &Shared, asker: &Asker, session: Option<&Session>) -> Result<bool, Error> {
+    let (ops, proof) = (Arc::clone(&state.ops), asker.proof());
+    let named = session.map(|session| session.of(asker));
+    let look = move || {
+        ops.admits(proof)?;
+        named.map_or(Ok(false), |named| ops.mcp_has_ended(&named))
+    };
+    short(&state.ops, look).await
 }
 
 fn server(state: &Shared, asker: Asker, place: Option<Place>) -> McpServer {

@@ -17,7 +17,8 @@ use rmcp::model::{
 use rmcp::service::RxJsonRpcMessage;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::calls::refusal;
 
@@ -53,6 +54,9 @@ pub(crate) fn judge(line: &[u8], is_over: bool) -> Judged {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Judged::Nothing;
     }
+    if let Some(message) = tool_call(line) {
+        return Judged::Message(Box::new(message));
+    }
     let value: Value = match serde_json::from_slice(line) {
         Ok(value) => value,
         Err(error) => return wrong(id_in(line), PARSE_ERROR, format!("not JSON: {error}")),
@@ -60,8 +64,8 @@ pub(crate) fn judge(line: &[u8], is_over: bool) -> Judged {
     message(value)
 }
 
-fn message(mut value: Value) -> Judged {
-    let Value::Object(fields) = &mut value else {
+fn message(value: Value) -> Judged {
+    let Value::Object(fields) = &value else {
         let why = "a message is one JSON object; batches are not supported";
         return wrong(None, INVALID_REQUEST, why.to_owned());
     };
@@ -72,12 +76,6 @@ fn message(mut value: Value) -> Judged {
         if let Some(judged) = wrong_arguments(id, method, params) {
             return judged;
         }
-        if method == "tools/call"
-            && let Some(judged) = tool_call(fields)
-        {
-            return judged;
-        }
-        let params = fields.get("params").unwrap_or(&Value::Null);
         if let Some(why) = wrong_params(method, params) {
             return wrong(Some(id.clone()), INVALID_PARAMS, why);
         }
@@ -94,29 +92,33 @@ fn message(mut value: Value) -> Judged {
     }
 }
 
-/// A tool call with the usual fields, which is nearly every message. The library would try one kind
-/// of message after the other, each on a copy.
-fn tool_call(fields: &mut Map<String, Value>) -> Option<Judged> {
-    if fields.len() != 4 || fields.get("jsonrpc")? != "2.0" {
+/// The fields of a request. Its parameters are not read yet.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Frame<'a> {
+    jsonrpc: &'a str,
+    id: RequestId,
+    method: &'a str,
+    #[serde(borrow)]
+    params: &'a RawValue,
+}
+
+/// A tool call with the usual fields, which is nearly every message, read straight from its bytes.
+/// The library would try one kind of message after the other, each on a copy. `None` for anything
+/// unusual or wrong: it is checked field by field, so that the error is exact.
+fn tool_call(line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
+    let Frame { jsonrpc, id, method, params } = serde_json::from_slice(line).ok()?;
+    let is_plain = jsonrpc == "2.0" && method == "tools/call" && params.get().starts_with('{');
+    if !is_plain {
         return None;
     }
-    let id = fields.get("id")?.clone();
-    let known = RequestId::deserialize(&id).ok()?;
-    let params = fields.get_mut("params").filter(|params| params.is_object())?.take();
-    let mut params: CallToolRequestParams = match serde_json::from_value(params) {
-        Ok(params) => params,
-        Err(error) => {
-            let why = format!("the params of tools/call cannot be read: {error}");
-            return Some(wrong(Some(id), INVALID_PARAMS, why));
-        }
-    };
+    let mut params: CallToolRequestParams = serde_json::from_str(params.get()).ok()?;
     let meta = params.meta.take();
     let mut request = CallToolRequest::new(params);
     if let Some(meta) = meta {
         request.extensions.insert(meta);
     }
-    let message = JsonRpcMessage::request(ClientRequest::CallToolRequest(request), known);
-    Some(Judged::Message(Box::new(message)))
+    Some(JsonRpcMessage::request(ClientRequest::CallToolRequest(request), id))
 }
 
 /// Arguments that are not an object are reported as a tool result, like any other bad input, so

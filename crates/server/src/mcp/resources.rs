@@ -282,7 +282,7 @@ impl Listing<'_> {
                 resources.push(self.resource(Thing::Session(session.id), &title, JSON));
             }
             if kinds.contains(&"plan") {
-                let input = plan_list::Input { include_archived: None };
+                let input = plan_list::Input::MOST;
                 let plans = reached(self.ops.run::<PlanList>(self.envelope, input))?;
                 let plans = plans.map_or_else(Vec::new, |list| list.plans);
                 resources.extend(plans.into_iter().map(|plan| {
@@ -294,7 +294,7 @@ impl Listing<'_> {
                 }));
             }
             if kinds.contains(&"mission") {
-                let input = mission_list::Input {};
+                let input = mission_list::Input::MOST;
                 let missions = reached(self.ops.run::<MissionList>(self.envelope, input))?;
                 let missions = missions.map_or_else(Vec::new, |list| list.missions);
                 resources.extend(missions.into_iter().map(|mission| {

@@ -100,6 +100,7 @@ async fn now(call: &Call<'_>, before: &delegate::Output) -> Result<delegate::Out
         result: now.result,
         error: now.error,
         proposal: now.proposal,
+        warning: before.warning.clone(),
     })
 }
 
@@ -107,8 +108,13 @@ async fn now(call: &Call<'_>, before: &delegate::Output) -> Result<delegate::Out
 pub(crate) fn words(answer: &Answer) -> Option<String> {
     let made = answer.output::<delegate::Output>().filter(|made| is_going(made.state))?;
     let (id, state) = (&made.delegation_id, made.state.name());
-    Some(format!(
-        "Delegation {id} is {state} and continues without you. Call delegation_show with this id \
-         for its result."
-    ))
+    Some(match &made.warning {
+        Some(warning) => {
+            format!("Delegation {id} is {state}; see delegation_show. Warning: {warning}.")
+        }
+        None => format!(
+            "Delegation {id} is {state} and continues without you. Call delegation_show with this \
+             id for its result."
+        ),
+    })
 }

@@ -4,14 +4,14 @@
 //! answered, and noted on standard error. If a client does not read its answers, no more requests
 //! are read from it, so the queue stays small.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::future::Future;
 use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{JsonRpcMessage, RequestId};
+use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
@@ -32,6 +32,9 @@ const WAITING_MAX: usize = 64;
 const BUSY_MAX: usize = 32;
 const PUT_OFF: Duration = Duration::from_millis(500);
 
+/// How many ids of cancelled requests are remembered.
+const CANCELLED_MAX: usize = 1_024;
+
 /// Messages over a pair of streams, one line each.
 pub(crate) struct Wire<R, W> {
     read: BufReader<R>,
@@ -43,9 +46,11 @@ pub(crate) struct Wire<R, W> {
     /// Has the handshake begun? Before it, the library would end at a notification.
     has_begun: bool,
     /// The requests that were passed on and are not answered yet. The library tracks only one
-    /// request per id, so a second one would be executed without an answer. A cancelled request is
-    /// never answered, so its id cannot be used again.
+    /// request per id, so a second one would be executed without an answer.
     unanswered: HashSet<RequestId>,
+    /// The last requests that the client cancelled. They are never answered, so they do not count as
+    /// busy, but their ids cannot be used again.
+    cancelled: VecDeque<RequestId>,
     write: Arc<Mutex<Option<W>>>,
     /// Our own answers that are being written. A read may be cancelled, but a write must not be.
     answers: JoinSet<()>,
@@ -59,8 +64,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
     pub(crate) fn new(read: R, write: W, end: watch::Sender<bool>) -> Self {
         let (read, write) = (BufReader::new(read), Arc::new(Mutex::new(Some(write))));
         let (line, is_over, has_begun, answers) = (Vec::new(), false, false, JoinSet::new());
-        let (unanswered, places) = (HashSet::new(), Arc::new(Semaphore::new(WAITING_MAX)));
-        Self { read, line, is_over, has_begun, unanswered, write, answers, places, end }
+        let (unanswered, cancelled) = (HashSet::new(), VecDeque::new());
+        let places = Arc::new(Semaphore::new(WAITING_MAX));
+        Self { read, line, is_over, has_begun, unanswered, cancelled, write, answers, places, end }
     }
 
     /// Takes a slot for a message that waits to be written. While no slot is free, nothing is read.
@@ -106,8 +112,16 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
                 return Judged::Nothing;
             }
             self.has_begun = true;
+            if let JsonRpcMessage::Notification(notification) = &**message
+                && let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                && let Some(id) = &cancelled.params.request_id
+            {
+                self.cancel(id);
+            }
             if let JsonRpcMessage::Request(request) = &**message
-                && !self.unanswered.insert(request.id.clone())
+                && (self.cancelled.contains(&request.id)
+                    || !self.unanswered.insert(request.id.clone()))
             {
                 let id = serde_json::to_value(&request.id).ok();
                 let why = "a request with this id has not been answered yet; nothing was done";
@@ -115,6 +129,16 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
             }
         }
         judged
+    }
+
+    /// The client no longer waits for a request. One that was answered already is over.
+    fn cancel(&mut self, id: &RequestId) {
+        if self.unanswered.remove(id) {
+            if self.cancelled.len() >= CANCELLED_MAX {
+                self.cancelled.pop_front();
+            }
+            self.cancelled.push_back(id.clone());
+        }
     }
 
     fn answer(&mut self, answer: &Value) {
@@ -235,6 +259,32 @@ mod tests {
                 lines.iter().filter(|line| line["error"]["code"] == INVALID_REQUEST).collect();
             assert_eq!(refused.len(), 1, "{text}");
             assert_eq!(refused[0]["id"], 1);
+        });
+    }
+
+    /// Hosts keep one connection for days, and every interruption by their user cancels a call.
+    #[test]
+    fn cancelled_requests_do_not_count_as_busy() {
+        let lines = (0..BUSY_MAX).flat_map(|id| {
+            let ping = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+            let method = "notifications/cancelled";
+            let cancel =
+                json!({ "jsonrpc": "2.0", "method": method, "params": { "requestId": id } });
+            [format!("{ping}\n"), format!("{cancel}\n")]
+        });
+        let again = json!({ "jsonrpc": "2.0", "id": 0, "method": "ping" });
+        let input: String = lines.chain([format!("{again}\n")]).collect();
+        let (written, _seen) = tokio::io::duplex(4_096);
+        let end = watch::Sender::new(false);
+        let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written, end);
+        // Without a timer: a delay would panic.
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            for _ in 0..2 * BUSY_MAX {
+                assert!(wire.receive().await.is_some());
+            }
+            assert_eq!((wire.unanswered.len(), wire.cancelled.len()), (0, BUSY_MAX));
+            assert!(wire.receive().await.is_none(), "an id that was cancelled is refused");
         });
     }
 }

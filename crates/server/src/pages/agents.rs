@@ -66,8 +66,12 @@ impl Known<'_> {
         }
     }
 
+    /// Does every run of it wait?
+    fn is_waiting(&self) -> bool {
+        !self.runs.is_empty() && self.runs.iter().all(|run| run.state == RunState::Waiting)
+    }
+
     fn state(&self, now: Time) -> State {
-        let waits = self.runs.iter().any(|run| run.state == RunState::Waiting);
         match (self.group(now), self.agent.map(|agent| agent.status)) {
             (Group::Trouble, Some(AgentStatus::Busy)) if self.is_silent(now) => {
                 State::new(marks::warning(), "stale", "amber")
@@ -76,11 +80,7 @@ impl Known<'_> {
             (Group::Busy, Some(AgentStatus::Blocked)) => {
                 State::new(marks::held(), "blocked", "amber")
             }
-            (Group::Busy, _)
-                if waits && self.runs.iter().all(|run| run.state == RunState::Waiting) =>
-            {
-                State::new(marks::held(), "waiting", "amber")
-            }
+            (Group::Busy, _) if self.is_waiting() => State::new(marks::held(), "waiting", "amber"),
             (Group::Busy, _) => State::new(marks::in_progress(), "busy", "accent"),
             (Group::Idle, Some(AgentStatus::Complete)) => {
                 State::new(marks::completed(), "through", "green")
@@ -124,7 +124,7 @@ fn delegations(visit: &Visit, state: DelegationState) -> Result<Vec<DelegationVi
 }
 
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
-    let listed = visit.run::<AgentList>(agent_list::Input {})?;
+    let listed = visit.run::<AgentList>(agent_list::Input::MOST)?;
     let mut open = runs(visit, RunState::Running)?;
     open.extend(runs(visit, RunState::Waiting)?);
     let status = visit.run::<Status>(status::Input::only(&[Part::Failed, Part::Ungoverned]))?;
@@ -153,12 +153,15 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
             .collect()
     };
     let (trouble, busy, idle) = (of(Group::Trouble), of(Group::Busy), of(Group::Idle));
+    let waiting = busy.iter().filter(|(_, one)| one.is_waiting()).count();
+    let counts =
+        Counts { trouble: trouble.len(), busy: busy.len() - waiting, waiting, idle: idle.len() };
     let crumbs = [(visit.project().to_owned(), visit.at(""))];
     let body = html! {
         (frame::head(&Head {
             crumbs: &crumbs,
             title: html! { "Agents" },
-            sub: html! { p { (headline(trouble.len(), busy.len(), idle.len())) } },
+            sub: html! { p { (headline(&counts)) } },
             actions: None,
         }))
         div.main-col {
@@ -171,7 +174,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
             }
             (table(visit, "trouble", "Failed or silent", &trouble))
             (without_hooks(visit, &status.ungoverned))
-            (table(visit, "busy", "Busy", &busy))
+            (table(visit, "busy", if waiting > 0 { "Busy or waiting" } else { "Busy" }, &busy))
             (resting(visit, &idle))
             (delegated(visit, &handed))
         }
@@ -187,18 +190,22 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
     })
 }
 
-fn headline(trouble: usize, busy: usize, idle: usize) -> String {
+/// How many agents are in which state.
+struct Counts {
+    trouble: usize,
+    busy: usize,
+    waiting: usize,
+    idle: usize,
+}
+
+fn headline(counts: &Counts) -> String {
     let agents = |n: usize| words::count(i64::try_from(n).unwrap_or(0), "agent", "agents");
     let mut words = Vec::new();
-    if trouble > 0 {
-        words.push(format!("{} failed or silent", agents(trouble)));
+    if counts.trouble > 0 {
+        words.push(format!("{} failed or silent", agents(counts.trouble)));
     }
-    if busy > 0 {
-        words.push(format!("{busy} busy"));
-    }
-    if idle > 0 {
-        words.push(format!("{idle} idle"));
-    }
+    let others = [(counts.busy, "busy"), (counts.waiting, "waiting"), (counts.idle, "idle")];
+    words.extend(others.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")));
     if words.is_empty() { String::new() } else { format!("{}.", words.join(", ")) }
 }
 

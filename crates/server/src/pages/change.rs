@@ -91,7 +91,7 @@ impl Cited<'_> {
         }
         let folders = visit.folders(self.project, &self.sessions);
         let mut trouble = "The server does not know the folder of this project.".to_owned();
-        for folder in folders.map_err(|error| words::said(&error))? {
+        for folder in folders.map_err(|error| words::told(&error))? {
             match read(Path::new(&folder), &self.commits) {
                 Ok(change) if change.commits == 0 => {
                     trouble = match self.commits.len() {

@@ -231,9 +231,10 @@ fn exit(text: &str) -> Option<i64> {
 
 /// The most informative field of an input.
 fn argument(input: &str) -> String {
-    const TELLING: [&str; 13] = [
+    // An id tells a person nothing, so it comes last.
+    const TELLING: [&str; 14] = [
         "command", "path", "pattern", "query", "action", "title", "content", "question", "mission",
-        "reason", "text", "todoId", "number",
+        "reason", "outcome", "text", "number", "todoId",
     ];
     let short = |text: &str| -> String {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

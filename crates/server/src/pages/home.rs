@@ -1,5 +1,7 @@
 //! Home, a project, and its inbox: what waits for the reader, and what is running.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 use punchlist_core::host::Host;
 use punchlist_ops::Error;
@@ -157,12 +159,26 @@ fn is_asking(run: &RunningRow) -> bool {
     run.waits_for.as_deref() == Some("gate")
 }
 
+/// Who executes a run: a host, or an agent of ours.
+fn of_row(run: &RunningRow) -> &str {
+    words::worker(&run.agent, run.host.as_deref().and_then(Host::parse))
+}
+
+/// How many agents work, and how many only wait for the reader. An agent may have several runs; one
+/// that works in any of them is not paused.
+fn agents(running: &[(String, RunningRow)]) -> (i64, i64) {
+    let of = |test: &dyn Fn(&RunningRow) -> bool| -> BTreeSet<(&str, &str)> {
+        let fitting = running.iter().filter(|(_, run)| test(run));
+        fitting.map(|(project, run)| (project.as_str(), of_row(run))).collect()
+    };
+    let (working, asking) = (of(&|run| run.waits_for.is_none()), of(&is_asking));
+    let size = |n: usize| i64::try_from(n).unwrap_or(0);
+    (size(working.len()), size(asking.difference(&working).count()))
+}
+
 /// "Oldest first. 3 agents are working, 2 are paused until you answer."
 fn headline(visit: &Visit, waiting: &Waiting, running: &[(String, RunningRow)]) -> Markup {
-    let count = |test: &dyn Fn(&RunningRow) -> bool| {
-        i64::try_from(running.iter().filter(|(_, run)| test(run)).count()).unwrap_or(0)
-    };
-    let (working, asking) = (count(&|run| run.waits_for.is_none()), count(&is_asking));
+    let (working, asking) = agents(running);
     let verb = |n: i64| if n == 1 { "is" } else { "are" };
     html! {
         @if waiting.total() > 1 { "Oldest first. " }
@@ -186,14 +202,14 @@ fn running(visit: &Visit, now: &Now) -> Markup {
     html! {
         details.rail-part id="running" {
             (parts::rail_head("running-title", "Running now", &html! {
-                span.beside { (words::count(i64::try_from(rows.len()).unwrap_or(0), "agent", "agents")) }
+                span.beside { (words::count(i64::try_from(rows.len()).unwrap_or(0), "run", "runs")) }
             }))
             @if rows.is_empty() { p.hint { "No agent is working." } }
             @for (project, run) in rows {
                 article.rail-row id={"run-" (run.id)} {
                     p.rail-head {
                         @if run.waits_for.is_some() { (marks::held()) } @else { (marks::in_progress()) }
-                        b { (words::worker(&run.agent, run.host.as_deref().and_then(Host::parse))) }
+                        b { (of_row(run)) }
                         span.when { (words::since(run.created_at, visit.now())) }
                     }
                     p.rail-title {
@@ -269,7 +285,9 @@ fn held(visit: &Visit, project: &str, row: &HeldRow) -> Markup {
                 }
             }
             p.rail-title { a href=(words::address(project, &to)) { (row.title) } }
-            p.hint { (row.hold.reason) }
+            p.hint {
+                (project) @if let Some(number) = row.number { " #" (number) } " · " (row.hold.reason)
+            }
         }
     }
 }
@@ -327,5 +345,30 @@ fn missions(now: &Now) -> Markup {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn agents_are_counted_once_however_many_runs_they_have() {
+        let run = |agent: &str, waits_for: Option<&str>| {
+            let state = if waits_for.is_some() { "waiting" } else { "running" };
+            let row = json!({ "id": "R", "agent": agent, "state": state, "waitsFor": waits_for,
+                "number": null, "item": null, "costUsd": null,
+                "createdAt": "2026-11-15T08:00:00Z" });
+            ("demo".to_owned(), serde_json::from_value(row).unwrap())
+        };
+        let builder = || [run("builder", None), run("builder", Some("gate")), run("builder", None)];
+        assert_eq!(agents(&builder()), (1, 0));
+        let paused = [run("tester", Some("gate")), run("tester", Some("gate"))];
+        assert_eq!(agents(&paused), (0, 1));
+        let all: Vec<_> = builder().into_iter().chain(paused).collect();
+        assert_eq!(agents(&all), (1, 1));
+        assert_eq!(agents(&[run("lead", Some("delegations"))]), (0, 0));
     }
 }

@@ -11,7 +11,7 @@ use super::visit::Visit;
 use super::{marks, parts, words};
 
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
-    let missions = visit.run::<MissionList>(mission_list::Input {})?.missions;
+    let missions = visit.run::<MissionList>(mission_list::Input::MOST)?.missions;
     let crumbs = [(visit.project().to_owned(), visit.at(""))];
     let body = html! {
         (frame::head(&Head { crumbs: &crumbs, title: html! { "Missions" }, ..Head::default() }))

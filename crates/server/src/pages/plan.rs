@@ -10,7 +10,7 @@ use punchlist_ops::Error;
 use punchlist_ops::operations::agent_list::{self, AgentList};
 use punchlist_ops::operations::plan_tree::{self, PlanTree};
 use punchlist_ops::views::agent::LeasedView;
-use punchlist_ops::views::task::TaskView;
+use punchlist_ops::views::task::{TaskView, leaves};
 
 use super::asking::{maybe, title};
 use super::forms::{Done, Form, unknown};
@@ -54,14 +54,11 @@ impl Tally {
         self.total += 1;
     }
 
-    /// Counts the leaves below a task. It works without recursion, because a plan may be deep.
+    /// Counts the leaves below a task, or the task itself if it is one.
     fn of(task: &TaskView) -> Self {
-        let (mut tally, mut left) = (Self::default(), vec![task]);
-        while let Some(task) = left.pop() {
-            match task.children.is_empty() {
-                true => tally.add(task),
-                false => left.extend(&task.children),
-            }
+        let mut tally = Self::default();
+        for leaf in leaves(std::slice::from_ref(task)) {
+            tally.add(leaf);
         }
         tally
     }
@@ -157,7 +154,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
         include_archived: Some(true),
     };
     let plan = visit.run::<PlanTree>(input)?;
-    let known = visit.run::<AgentList>(agent_list::Input {})?;
+    let known = visit.run::<AgentList>(agent_list::Input::MOST)?;
     // The first heading of a plan is its name.
     let (name, tasks) = match plan.tasks.as_slice() {
         [root] if !root.children.is_empty() => (root.content.as_str(), root.children.as_slice()),

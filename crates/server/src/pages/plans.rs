@@ -23,7 +23,7 @@ pub(crate) fn address(visit: &Visit, file: &str, branch: Option<&str>) -> String
 }
 
 pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
-    let mut plans = visit.run::<PlanList>(plan_list::Input { include_archived: None })?.plans;
+    let mut plans = visit.run::<PlanList>(plan_list::Input::MOST)?.plans;
     // Plans with open tasks come before finished ones.
     plans.sort_by_key(|plan| plan.open == 0);
     let crumbs = [(visit.project().to_owned(), visit.at(""))];

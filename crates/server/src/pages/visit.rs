@@ -59,6 +59,16 @@ pub(crate) struct Visit {
     refused: Option<Refused>,
 }
 
+/// The forms that are unfolded: by their keys, and by how the keys of those of an item begin.
+const FORMS: [&str; 9] =
+    ["edit", "send", "details", "duplicate", "link", "stop", "promote", "bind", "unbind"];
+const FORMS_OF: [&str; 9] =
+    ["close-", "refuse-", "always-", "accept-", "return-", "hold-", "defer-", "note-", "drop-"];
+
+fn is_form(key: &str) -> bool {
+    FORMS.contains(&key) || FORMS_OF.iter().any(|start| key.starts_with(start))
+}
+
 impl Visit {
     pub(crate) fn begin(
         state: Shared,
@@ -186,6 +196,13 @@ impl Visit {
     pub(crate) fn is_open(&self, key: &str) -> bool {
         self.asked.query.iter().any(|(name, value)| name == "open" && value == key)
             || self.refused_at(key).is_some()
+    }
+
+    /// Is a form unfolded that has a primary button of its own? A page has one such button.
+    pub(crate) fn has_open_form(&self) -> bool {
+        let opened = self.asked.query.iter().filter(|(name, _)| name == "open");
+        let opened = opened.map(|(_, key)| key.as_str());
+        opened.chain(self.refused.iter().map(|refused| refused.form.key())).any(is_form)
     }
 
     pub(crate) fn focus(&self) -> Option<&str> {

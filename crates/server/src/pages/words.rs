@@ -7,6 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use punchlist_core::Time;
 use punchlist_core::host::{self, Host};
 use punchlist_ops::Error;
+use punchlist_ops::views::SessionView;
 use punchlist_ops::views::run::RunView;
 
 /// The characters that are not encoded in a part of a path.
@@ -40,6 +41,15 @@ pub(crate) fn worker(agent: &str, host: Option<Host>) -> &str {
 /// Who executes a run.
 pub(crate) fn of_run(run: &RunView) -> &str {
     worker(&run.agent, host::of_model(&run.model))
+}
+
+/// The agent of a session; `None` if none has acted in it. A run of a host has the host's name.
+pub(crate) fn agent_of<'a>(
+    session: &'a SessionView,
+    newest: Option<&'a RunView>,
+) -> Option<&'a str> {
+    let agent = name(session.agent.as_deref()?);
+    Some(newest.filter(|run| run.agent == agent).map_or(agent, of_run))
 }
 
 /// What a run waits for, in words.
@@ -180,13 +190,33 @@ pub(crate) fn until(time: Time, now: Time) -> Markup {
 }
 
 /// An error as sentences: what happened, and what to do.
-pub(crate) fn said(error: &Error) -> String {
+pub(crate) fn said(error: &Error) -> Markup {
+    quoted(&told(error))
+}
+
+/// The same as plain text.
+pub(crate) fn told(error: &Error) -> String {
     let mut said = sentence(&error.to_string());
     if let Some(hint) = error.hint().filter(|hint| is_for_people(hint)) {
         said.push(' ');
         said.push_str(&sentence(&hint));
     }
     said
+}
+
+/// A text in which words between backticks are names, as in the error table. A single backtick stays.
+pub(crate) fn quoted(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    let last = parts.len() - 1;
+    html! {
+        @for (n, part) in parts.iter().enumerate() {
+            @match n % 2 == 1 {
+                true if n < last => code { (part) },
+                true => { "`" (part) },
+                false => (part),
+            }
+        }
+    }
 }
 
 /// Is this hint for people? Hints that name operations, fields or commands are for programs and
@@ -237,6 +267,15 @@ mod tests {
         assert_eq!(grouped(1_204), "1,204");
         assert_eq!(grouped(1_000_000), "1,000,000");
         assert_eq!(grouped(-48), "−48");
+    }
+
+    #[test]
+    fn names_between_backticks_become_code() {
+        let shown = |text: &str| quoted(text).into_string();
+        assert_eq!(shown("no plan `a<b.md` here"), "no plan <code>a&lt;b.md</code> here");
+        assert_eq!(shown("`a` and `b`"), "<code>a</code> and <code>b</code>");
+        assert_eq!(shown("a ` alone"), "a ` alone");
+        assert_eq!(shown(""), "");
     }
 
     #[test]

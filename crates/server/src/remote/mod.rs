@@ -15,7 +15,7 @@ use punchlist_core::{Actor, TokenId};
 use punchlist_ops::catalogue::{Effect, Operation};
 use punchlist_ops::identity::Facts;
 use punchlist_ops::remote::{Hints, Remote, RemoteContext};
-use punchlist_ops::{Envelope, Error, Place, Proof, clock};
+use punchlist_ops::{Envelope, Error, Located, Place, Proof, clock};
 use punchlist_store::ErrorKind;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -150,12 +150,6 @@ struct Caller {
     proof: String,
 }
 
-/// The answer of `/remote/project`.
-#[derive(Deserialize)]
-struct Found {
-    project: String,
-}
-
 impl Line {
     fn post(&self, path: &str, context: &str, body: &str) -> Result<Reply, ureq::Error> {
         let mut request = self.agent.post(format!("{}{path}", self.base));
@@ -182,10 +176,10 @@ impl Remote for RemoteStore {
         Ok((actor, token.map_or(Proof::Http, Proof::Token)))
     }
 
-    fn project_at(&self, place: &Place, names: &[String]) -> Result<String, Error> {
+    fn project_at(&self, place: &Place, names: &[String]) -> Result<Located, Error> {
         let body = json!({ "place": place, "names": names }).to_string();
         let text = self.ask("/remote/project", &RemoteContext::default(), &body, true)?;
-        decoded(&text).map(|Found { project }| project)
+        decoded(&text)
     }
 
     fn call(

@@ -2,7 +2,9 @@
 // twice the size, very long words, forced colours.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { issueInSession } from './scene.mjs';
 import { startEmpty, startTour } from './tour.mjs';
+import { startWorld } from './world.mjs';
 
 /** A word without a place to break, in every text. */
 const long = (text) => `${'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'.repeat(2)} ${text}`;
@@ -108,11 +110,30 @@ test('targets are large enough to touch on a phone', async (t) => {
         const { width, height } = element.getBoundingClientRect();
         const hidden = width === 0 || height === 0 || getComputedStyle(element).visibility === 'hidden';
         const box = element.closest('label')?.getBoundingClientRect() ?? { width, height };
-        if (!hidden && Math.max(height, box.height) < 24) small.push(`${element.localName} "${element.innerText ?? element.name}" is ${Math.round(width)} × ${Math.round(height)}`);
+        const least = element.matches('.gate .bar .button') ? 44 : 24;
+        if (!hidden && Math.max(height, box.height) < least) small.push(`${element.localName} "${element.innerText ?? element.name}" is ${Math.round(width)} × ${Math.round(height)}`);
       }
       return small;
     }),
   );
+});
+
+test('a title in the issue list is not cut while its row has space', async (t) => {
+  const world = await startWorld(t);
+  const titles = ['Refunds over 500 € need a second person', 'Issue number 25 about something that differs from the others here'];
+  const waiting = await issueInSession(world, { title: titles[0], steps: ['Ask Ann'], criteria: ['It waits'] });
+  await world.agent('todo', { action: 'block', content: 'Ask Ann', text: 'She is away' }, waiting.context);
+  await world.agent('form', { title: 'Which limit?', schema: { type: 'object', properties: { limit: { type: 'integer' } } } }, waiting.context);
+  await world.agent('checkpoint', { reason: 'It is late.' }, waiting.context);
+  await world.operator('issue_create', { title: titles[1], forceNew: true });
+  for (const width of [1120, 1280, 1440]) {
+    const visitor = await world.visitor({ width });
+    await visitor.open(world.path('/issues'));
+    const rows = await visitor.page.locator('.issue-link').evaluateAll((links) => links.map((link) => [link.innerText, link.scrollWidth <= link.clientWidth]));
+    assert.equal(rows.length, 2);
+    assert.deepEqual(rows.filter(([, isWhole]) => !isWhole), [], `at ${width} px`);
+    visitor.assertClean();
+  }
 });
 
 test('every page has one heading of the first level, a title, a language and landmarks', async (t) => {

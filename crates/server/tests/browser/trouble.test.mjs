@@ -94,13 +94,13 @@ test('a page that was asked for first and arrives last is dropped', async (t) =>
   await visitor.button('Refuse', visitor.gate(first.gateId)).click();
   await began;
   await visitor.button('Refuse', visitor.gate(second.gateId)).click();
-  await visitor.gate(second.gateId).getByLabel('What is missing?').fill('Its name.');
+  await visitor.gate(second.gateId).getByLabel('Why?').fill('Its name.');
   const arrived = visitor.page.waitForResponse((response) => isFirst(response.request()));
   goOn();
   await (await arrived).finished();
   await visitor.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))));
   assert.equal(await visitor.page.locator(`#refuse-${first.gateId}`).count(), 0, 'the older page is not drawn');
-  assert.equal(await visitor.gate(second.gateId).getByLabel('What is missing?').inputValue(), 'Its name.');
+  assert.equal(await visitor.gate(second.gateId).getByLabel('Why?').inputValue(), 'Its name.');
   assert.match(visitor.page.url(), new RegExp(`open=refuse-${second.gateId}`));
   visitor.assertClean();
 });

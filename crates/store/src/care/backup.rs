@@ -122,6 +122,11 @@ impl Partial {
     pub(super) fn keep(self) -> Result<(), Error> {
         self.0.keep()
     }
+
+    /// Like `keep`, but fails if there is a file of that name.
+    pub(super) fn keep_new(self) -> Result<(), Error> {
+        self.0.keep_new()
+    }
 }
 
 /// Copies all pages. Stops when the caller asks for it, or when a lock is held for too long.

@@ -1,7 +1,9 @@
 //! Checks the invariant of the whole store: folding the log gives the tables.
 //!
 //! The log is read in the order of its aggregates, so that only one list or issue is in memory at a
-//! time. Leases, the outbox, stored answers and everything else without events are not checked.
+//! time. A merge of projects is one event about many aggregates, so merges are read first, and each
+//! aggregate is moved when it is compared (ADR 0032). Leases, the outbox, stored answers and
+//! everything else without events are not checked.
 
 mod missions;
 
@@ -11,6 +13,7 @@ use punchlist_core::delegation::apply_delegation;
 use punchlist_core::gate::apply_gate;
 use punchlist_core::issue::{IssueUpdate, Link, apply_issue};
 use punchlist_core::policy::policy;
+use punchlist_core::project::Merges;
 use punchlist_core::run::apply_run;
 use punchlist_core::session::apply_session;
 use punchlist_core::text::counted;
@@ -31,7 +34,8 @@ use crate::{Error, Recorded, Tx};
 const DIFFERENCES_MAX: usize = 100;
 
 pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
-    let mut fold = Fold::default();
+    let mut fold = Fold { merges: merges(tx)?, ..Fold::default() };
+    fold.compare_merges(tx)?;
     tx.each_event(&mut |tx, event| fold.take(tx, &event))?;
     fold.close(tx)?;
     for list in tx.lists_without_events()? {
@@ -58,9 +62,21 @@ pub(super) fn check(tx: &mut Tx<'_>) -> Result<Check, Error> {
     Ok(Check::bad("fold", detail, hint))
 }
 
+/// The merges of the log. Those that cannot be decoded are reported with the other events.
+fn merges(tx: &mut Tx<'_>) -> Result<Merges, Error> {
+    let mut merges = Merges::default();
+    for recorded in tx.merges()? {
+        if let Ok(Some(Event::ProjectMerged(merged))) = recorded.event() {
+            merges.take(&merged);
+        }
+    }
+    Ok(merges)
+}
+
 /// The state of the fold, and the aggregate that is being folded.
 #[derive(Default)]
 struct Fold {
+    merges: Merges,
     aggregate: String,
     open: Option<Snapshot>,
     issue: Option<Issue>,
@@ -85,6 +101,15 @@ impl Fold {
         if self.differences.len() < DIFFERENCES_MAX {
             self.differences.push(what);
         }
+    }
+
+    /// Compares which projects were merged.
+    fn compare_merges(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
+        let rows: BTreeMap<_, _> = tx.merged_projects()?.into_iter().collect();
+        if rows != *self.merges.projects() {
+            self.differs("the merged projects are not those of the log".to_owned());
+        }
+        Ok(())
     }
 
     fn take(&mut self, tx: &mut Tx<'_>, recorded: &Recorded) -> Result<(), Error> {
@@ -143,8 +168,9 @@ impl Fold {
 
     /// Compares the folded list or issue with its rows.
     fn close(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
-        if let Some(folded) = self.issue.take() {
+        if let Some(mut folded) = self.issue.take() {
             self.issues += 1;
+            self.merges.follow(&mut folded);
             let number = folded.number;
             match tx.issue(folded.project_id, number, Lock::No)? {
                 Some(row) if row == folded => {}
@@ -163,14 +189,16 @@ impl Fold {
             }
             let mut links = std::mem::take(&mut self.links);
             links.sort_by_key(|link| link.id);
+            links.iter_mut().for_each(|link| link.project_id = self.merges.home(link.project_id));
             if tx.links_from(folded.id)? != links {
                 self.differs(format!("the links of issue #{number} are not as the log says"));
             }
         }
         self.close_apart(tx)?;
-        let Some(folded) = self.open.take() else {
+        let Some(mut folded) = self.open.take() else {
             return Ok(());
         };
+        folded.list.project_id = self.merges.home(folded.list.project_id);
         self.lists += 1;
         self.todos += folded.todos.len() as u64;
         let id = folded.list.id;
@@ -201,29 +229,33 @@ impl Fold {
 
     /// Compares the folded mission, session, gate, delegation or run with its row.
     fn close_apart(&mut self, tx: &mut Tx<'_>) -> Result<(), Error> {
-        if let Some(differences) = self.mission.close(tx)? {
+        if let Some(differences) = self.mission.close(tx, &self.merges)? {
             self.missions += 1;
             for what in differences {
                 self.differs(what);
             }
         }
-        if let Some(folded) = self.session.take()
-            && tx.session_by_id(folded.id)?.as_ref() != Some(&folded)
-        {
-            self.differs(format!("session {} is not as the log says", folded.id));
+        if let Some(mut folded) = self.session.take() {
+            folded.project_id = self.merges.home(folded.project_id);
+            if tx.session_by_id(folded.id)?.as_ref() != Some(&folded) {
+                self.differs(format!("session {} is not as the log says", folded.id));
+            }
         }
-        if let Some(folded) = self.gate.take()
-            && tx.gate(folded.project_id, folded.id, Lock::No)?.as_ref() != Some(&folded)
-        {
-            self.differs(format!("gate {} is not as the log says", folded.id));
+        if let Some(mut folded) = self.gate.take() {
+            folded.project_id = self.merges.home(folded.project_id);
+            if tx.gate(folded.project_id, folded.id, Lock::No)?.as_ref() != Some(&folded) {
+                self.differs(format!("gate {} is not as the log says", folded.id));
+            }
         }
-        if let Some(folded) = self.delegation.take() {
+        if let Some(mut folded) = self.delegation.take() {
+            folded.project_id = self.merges.home(folded.project_id);
             let row = tx.delegation(folded.project_id, folded.id, Lock::No)?;
             if row.map(|(row, _)| row).as_ref() != Some(&folded) {
                 self.differs(format!("delegation {} is not as the log says", folded.id));
             }
         }
-        if let Some(folded) = self.run.take() {
+        if let Some(mut folded) = self.run.take() {
+            folded.project_id = self.merges.home(folded.project_id);
             let row = tx.run(folded.project_id, folded.id, Lock::No)?;
             if row.map(|(row, _)| row).as_ref() != Some(&folded) {
                 self.differs(format!("run {} is not as the log says", folded.id));

@@ -78,14 +78,18 @@ pub fn restore(
         State::Absent => {
             let copy = Copy::make(&source, store, options, progress)?;
             copy.record(unknown, Some(0), record)?;
+            // The copy may have taken minutes. A store that was made meanwhile keeps its files.
+            if is_there(store) {
+                return Err(somebody_was_first(store));
+            }
             let kept = clear(store, at)?;
-            copy.keep()?;
+            copy.keep_new().map_err(|error| match is_there(store) {
+                true => somebody_was_first(store),
+                false => error,
+            })?;
             (Some(0), kept)
         }
-        _ if !replace => {
-            let detail = format!("{}: somebody has made a store there", store.display());
-            return Err(Error::new(ErrorKind::Conflict, detail));
-        }
+        _ if !replace => return Err(somebody_was_first(store)),
         State::Damaged(_) if overwrite => {
             let copy = Copy::make(&source, store, options, progress)?;
             copy.record(unknown, None, record)?;
@@ -104,6 +108,11 @@ pub fn restore(
     let (store, from) = (store.to_owned(), from.to_owned());
     let Log { events, last_event_at, .. } = log;
     Ok(Outcome::Done(Restored { store, from, events, last_event_at, lost, kept }))
+}
+
+fn somebody_was_first(store: &Path) -> Error {
+    let detail = format!("{}: somebody has made a store there", store.display());
+    Error::new(ErrorKind::Conflict, detail)
 }
 
 /// Opens the backup, if it is valid: ours, not newer, and with every page intact.
@@ -197,9 +206,18 @@ impl Copy {
 
     /// Renames the copy to the name of the store, with everything that was written to it.
     fn keep(self) -> Result<(), Error> {
+        self.closed()?.keep()
+    }
+
+    /// Like `keep`, but fails if there is a store of that name.
+    fn keep_new(self) -> Result<(), Error> {
+        self.closed()?.keep_new()
+    }
+
+    fn closed(self) -> Result<Partial, Error> {
         let Self { connection, partial } = self;
         connection.close().map_err(|(_, error)| error)?;
-        partial.keep()
+        Ok(partial)
     }
 }
 

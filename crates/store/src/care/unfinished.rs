@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::backup::io;
 use super::names;
+use super::restore::is_there;
 use crate::Error;
 
 /// A file under its temporary name. It is deleted when dropped.
@@ -35,11 +36,26 @@ impl Unfinished {
         &self.target
     }
 
-    /// Renames the file to its final name and keeps it, even after a power cut.
+    /// Renames the file to its final name and keeps it, even after a power cut. It replaces what is
+    /// there.
     pub fn keep(self) -> Result<(), Error> {
+        self.name(|path, target| fs::rename(path, target))
+    }
+
+    /// Like `keep`, but fails if the name is taken by a file that is not empty.
+    pub fn keep_new(self) -> Result<(), Error> {
+        // A link is never made over an existing name; the old name is removed on drop. An empty file
+        // is replaced, and not every file system has links.
+        self.name(|path, target| match fs::hard_link(path, target) {
+            Err(_) if !is_there(target) => fs::rename(path, target),
+            linked => linked,
+        })
+    }
+
+    fn name(&self, name: impl FnOnce(&Path, &Path) -> std::io::Result<()>) -> Result<(), Error> {
         File::open(&self.path)
             .and_then(|file| file.sync_all())
-            .and_then(|()| fs::rename(&self.path, &self.target))
+            .and_then(|()| name(&self.path, &self.target))
             .map_err(|error| io(&self.target, &error))?;
         // Not every file system can sync a folder, so errors are ignored.
         if let Ok(folder) = File::open(names::folder_of(&self.target)) {

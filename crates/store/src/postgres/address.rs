@@ -19,6 +19,8 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(2);
 /// How long connecting may take unless the URL says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
+/// The longest time that the URL may give for connecting. A later deadline may not even be a time.
+const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 /// How long to wait for a response if statements have no time limit.
 const ANSWER_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
 /// The largest password file, in bytes.
@@ -108,7 +110,8 @@ impl Address {
 
     pub(super) fn connect_timeout(&self) -> Duration {
         let asked = self.config.get_connect_timeout().copied();
-        asked.filter(|timeout| !timeout.is_zero()).unwrap_or(CONNECT_TIMEOUT)
+        let asked = asked.filter(|timeout| !timeout.is_zero()).unwrap_or(CONNECT_TIMEOUT);
+        asked.min(CONNECT_TIMEOUT_MAX)
     }
 
     /// Settings that go with every BEGIN, because a pooler does not keep session settings.
@@ -331,6 +334,15 @@ mod tests {
         // A pooler does not keep session settings.
         assert_eq!(config.get_options(), None);
         assert_eq!(config.get_ports(), [1, 2]);
+    }
+
+    #[test]
+    fn connecting_takes_an_hour_at_most_whatever_the_url_says() {
+        for (asked, limit) in [("0", 15), ("3600", 3600), ("9223372036854775807", 3600)] {
+            let url = format!("postgres://ada@db/work?connect_timeout={asked}");
+            let address = Address::parse(&url, Options::default()).unwrap();
+            assert_eq!(address.connect_timeout(), Duration::from_secs(limit), "{asked}");
+        }
     }
 
     #[test]

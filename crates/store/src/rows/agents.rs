@@ -55,10 +55,25 @@ impl Tx<'_> {
 
     /// The agents of a project, by path.
     pub fn agents(&mut self, project: ProjectId) -> Result<Vec<Agent>, Error> {
+        self.agents_after(project, None, i64::MAX)
+    }
+
+    /// A page of the agents of a project, by path.
+    pub fn agents_after(
+        &mut self,
+        project: ProjectId,
+        after: Option<&str>,
+        limit: i64,
+    ) -> Result<Vec<Agent>, Error> {
         let project = project.to_string();
         self.query(
-            sql!("SELECT ", columns!(), " FROM agents WHERE project_id = $1 ORDER BY path"),
-            &[(&project).into()],
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM agents WHERE project_id = $1 AND path > $2 ORDER BY path LIMIT $3"
+            ),
+            // No path is empty.
+            &[(&project).into(), after.unwrap_or_default().into(), limit.into()],
             read,
         )
     }

@@ -220,8 +220,7 @@ impl Tx<'_> {
         Ok(found)
     }
 
-    /// The newest messages of a chat, oldest first. If a summary is among them, only from the last
-    /// summary on.
+    /// The newest messages of a chat, oldest first. The caller leaves out what a summary replaces.
     pub fn newest_messages(
         &mut self,
         conversation_id: ConversationId,

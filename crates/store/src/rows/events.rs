@@ -3,7 +3,7 @@
 //! SQLite's one writer numbers events by row id. On PostgreSQL a lower number may commit later, so
 //! the transaction id is part of the number and readers stay below the horizon (ADR 0004).
 
-use punchlist_core::{Actor, Event, ListId, ProjectId, Time};
+use punchlist_core::{Actor, Event, ListId, ProjectId, Time, TodoId};
 
 use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
@@ -316,14 +316,56 @@ impl Tx<'_> {
 }
 
 impl Tx<'_> {
-    /// The refused commands on a list, oldest first.
-    pub fn refusals_on(&mut self, list: ListId) -> Result<Vec<Recorded>, Error> {
+    /// The events of one type in all projects, in order. It reads the whole log.
+    pub(crate) fn events_of_type(&mut self, type_name: &str) -> Result<Vec<Recorded>, Error> {
+        let statement = sql!(select_all!("type = $1 ORDER BY seq"));
+        self.query(statement, &[type_name.into()], read)
+    }
+
+    /// The refused commands on a list, or the refused reports on a delegation, oldest first.
+    pub fn refusals_on(&mut self, aggregate: &str) -> Result<Vec<Recorded>, Error> {
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM events WHERE aggregate = $1 AND (type = 'command_refused' \
+                 OR type = 'delegation_refused') ORDER BY seq"
+            ),
+            &[aggregate.into()],
+            read,
+        )
+    }
+}
+
+impl Tx<'_> {
+    /// The claims of an item, the answers to them, and the changes that a mission made to it, oldest
+    /// first. The condition is that of the index `events_judged`.
+    pub fn judgements_of(&mut self, list: ListId, todo: TodoId) -> Result<Vec<Recorded>, Error> {
+        let (list, named) = (list.to_string(), format!("%{todo}%"));
+        self.query(
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM events WHERE aggregate = $1 AND (type = 'todo_claimed' \
+                 OR type = 'claim_returned' OR cause = 'mission_todo_update' \
+                 OR cause = 'mission_todo_complete' OR cause = 'todo_accept' \
+                 OR cause = 'delegate') AND data LIKE $2 ORDER BY seq"
+            ),
+            &[(&list).into(), (&named).into()],
+            read,
+        )
+    }
+
+    /// The events by which items of a list came to an agent, in order. No index helps: this is read
+    /// only to judge a report that was refused, and every take would have to keep the index.
+    pub fn assignments_on(&mut self, list: ListId) -> Result<Vec<Recorded>, Error> {
         let list = list.to_string();
         self.query(
             sql!(
                 "SELECT ",
                 columns!(),
-                " FROM events WHERE aggregate = $1 AND type = 'command_refused' ORDER BY seq"
+                " FROM events WHERE aggregate = $1 AND type IN ('todo_assigned', 'todo_taken') \
+                 ORDER BY seq"
             ),
             &[(&list).into()],
             read,

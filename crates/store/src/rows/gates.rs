@@ -145,6 +145,16 @@ impl Tx<'_> {
         )
     }
 
+    /// The open sign-offs of an issue, oldest first.
+    pub fn open_sign_offs(&mut self, issue: IssueId) -> Result<Vec<Gate>, Error> {
+        let issue = issue.to_string();
+        self.query(
+            sql!(select!("issue_id = $1 AND purpose = 'sign_off' AND state = 'open' ORDER BY row")),
+            &[(&issue).into()],
+            read,
+        )
+    }
+
     /// The open gates about an item, oldest first.
     pub fn open_gates_about(
         &mut self,

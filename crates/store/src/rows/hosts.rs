@@ -5,6 +5,7 @@
 use punchlist_core::host::{Delivery, Happened, Host};
 use punchlist_core::{IssueId, ProjectId, Session, SessionId, Time};
 
+use super::lists::Lock;
 use super::{opt_time, time, word};
 use crate::sql::Row;
 use crate::{Error, Tx, sql};
@@ -33,6 +34,17 @@ macro_rules! select {
             "SELECT r.session_id, r.host, r.version, r.event, r.at, r.stop_key, r.stop_at, \
              r.stop_doubled, r.doubled_at, r.told_at FROM host_records AS r ",
             $($condition),+
+        )
+    };
+}
+
+macro_rules! waiting {
+    ($lock:expr) => {
+        concat!(
+            "SELECT id FROM sessions WHERE project_id = $1 AND host = $2 \
+             AND external_id IS NULL AND bound_issue IS NOT NULL AND state = 'active' \
+             ORDER BY row LIMIT 1",
+            $lock
         )
     };
 }
@@ -151,26 +163,21 @@ impl Tx<'_> {
         )
     }
 
-    /// The oldest session that waits for this host in a project. On PostgreSQL it is locked, and a
-    /// session that another transaction is adopting is skipped.
+    /// The oldest session that waits for this host in a project. If it is to be locked, a session that
+    /// another transaction is adopting is skipped.
     pub fn waiting_session(
         &mut self,
         project: ProjectId,
         host: Host,
+        lock: Lock,
     ) -> Result<Option<Session>, Error> {
         let project = project.to_string();
-        let statement = self.dialect().pick(
-            sql!(
-                "SELECT id FROM sessions WHERE project_id = $1 AND host = $2 \
-                 AND external_id IS NULL AND bound_issue IS NOT NULL AND state = 'active' \
-                 ORDER BY row LIMIT 1"
-            ),
-            sql!(
-                "SELECT id FROM sessions WHERE project_id = $1 AND host = $2 \
-                 AND external_id IS NULL AND bound_issue IS NOT NULL AND state = 'active' \
-                 ORDER BY row LIMIT 1 FOR UPDATE SKIP LOCKED"
-            ),
-        );
+        let statement = match lock {
+            Lock::No => sql!(waiting!("")),
+            Lock::Row => {
+                self.dialect().pick(sql!(waiting!("")), sql!(waiting!(" FOR UPDATE SKIP LOCKED")))
+            }
+        };
         let found = self.first(statement, &[(&project).into(), host.name().into()], |row| {
             word("session id", row.str(0)?, SessionId::parse)
         })?;

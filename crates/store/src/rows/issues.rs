@@ -32,6 +32,14 @@ macro_rules! select {
     };
 }
 
+/// `core::issue::ready::rank`.
+macro_rules! rank {
+    () => {
+        "(CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'low' THEN 3 ELSE 2 END \
+         * 10000000000 + number)"
+    };
+}
+
 macro_rules! found_by_sqlite {
     () => {
         "row IN (SELECT rowid FROM issue_search WHERE issue_search MATCH $2) AND "
@@ -52,7 +60,41 @@ macro_rules! page_of_words {
              AND (CAST($7 AS TEXT) IS NULL OR ",
             $place_of,
             "(labels, $7) > 0) AND (CAST($8 AS TEXT) IS NULL OR assignee = $8) \
-             ORDER BY number DESC LIMIT $5"
+             AND (CAST($9 AS BIGINT) = 0 OR id IN (",
+            waiting_issues!(),
+            ")) ORDER BY number DESC LIMIT $5"
+        )
+    };
+}
+
+/// The ids of the issues of project `$1` that wait for a person: an open gate, a proposal that
+/// nobody decided on, or a claim that its reviewer has not answered.
+macro_rules! waiting_issues {
+    () => {
+        "SELECT issue_id AS waiting_id FROM gates WHERE project_id = $1 AND state = 'open' \
+         UNION SELECT issue_id FROM delegations WHERE project_id = $1 \
+         AND proposal IS NOT NULL AND decision IS NULL \
+         UNION SELECT l.scope_outer FROM todos AS t CROSS JOIN lists AS l WHERE l.id = t.list_id \
+         AND l.project_id = $1 AND l.kind = 'issue' AND l.archived_at IS NULL \
+         AND t.claim IS NOT NULL AND t.kind <> 'criterion' \
+         AND (t.status = 'pending' OR t.status = 'in_progress')"
+    };
+}
+
+macro_rules! select_waiting {
+    ($place_of:expr) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM (",
+            waiting_issues!(),
+            ") AS w CROSS JOIN issues WHERE id = w.waiting_id AND project_id = $1 \
+             AND (CAST($2 AS TEXT) IS NULL OR status = $2) AND number < $3 \
+             AND (CAST($4 AS BIGINT) = 0 OR NOT (status = 'resolved' OR status = 'rejected')) \
+             AND (CAST($5 AS TEXT) IS NULL OR ",
+            $place_of,
+            "(labels, $5) > 0) AND (CAST($6 AS TEXT) IS NULL OR assignee = $6) \
+             ORDER BY number DESC LIMIT $7"
         )
     };
 }
@@ -75,6 +117,8 @@ pub struct Wanted {
     pub open: bool,
     pub label: Option<String>,
     pub assignee: Option<String>,
+    /// Only those that wait for a person.
+    pub waiting: bool,
 }
 
 /// The progress of an issue's checklist.
@@ -340,8 +384,12 @@ impl Tx<'_> {
                 i64::from(wanted.open).into(),
                 label.as_deref().into(),
                 wanted.assignee.as_deref().into(),
+                i64::from(wanted.waiting).into(),
             ];
             return self.query(statement, &params, read);
+        }
+        if wanted.waiting {
+            return self.issues_waiting(&project, wanted, status, before, limit);
         }
         if wanted.open || wanted.label.is_some() || wanted.assignee.is_some() {
             return self.issues_narrowed(&project, wanted, status, before, limit);
@@ -398,11 +446,37 @@ impl Tx<'_> {
         self.query(statement, &params, read)
     }
 
-    /// Issues that somebody could start (`core::issue::ready`), by urgency.
+    /// Issues that wait for a person. The join begins with what waits, which is little, and not with
+    /// the issues, which may be many.
+    fn issues_waiting(
+        &mut self,
+        project: &str,
+        wanted: &Wanted,
+        status: Value,
+        before: Value,
+        limit: i64,
+    ) -> Result<Vec<Issue>, Error> {
+        let label = wanted.label.as_ref().map(serde_json::to_string).transpose()?;
+        let statement =
+            self.dialect().pick(sql!(select_waiting!("instr")), sql!(select_waiting!("strpos")));
+        let params = [
+            project.into(),
+            status,
+            before,
+            i64::from(wanted.open).into(),
+            label.as_deref().into(),
+            wanted.assignee.as_deref().into(),
+            limit.into(),
+        ];
+        self.query(statement, &params, read)
+    }
+
+    /// Issues that somebody could start (`core::issue::ready`), by urgency, after this rank.
     pub fn ready_issues(
         &mut self,
         project: ProjectId,
         now: Time,
+        after: Option<i64>,
         limit: i64,
     ) -> Result<Vec<Issue>, Error> {
         let project = project.to_string();
@@ -412,11 +486,13 @@ impl Tx<'_> {
                  AND assignee IS NULL AND (defer_until IS NULL OR defer_until <= $2) \
                  AND NOT EXISTS (SELECT 1 FROM issue_links AS k JOIN issues AS b \
                  ON b.id = k.to_issue WHERE k.from_issue = issues.id AND k.kind = 'blocked_by' \
-                 AND NOT (b.status = 'resolved' OR b.status = 'rejected')) \
-                 ORDER BY CASE priority WHEN 'critical' THEN 0 WHEN 'high' THEN 1 \
-                 WHEN 'low' THEN 3 ELSE 2 END, number LIMIT $3"
+                 AND NOT (b.status = 'resolved' OR b.status = 'rejected')) AND ",
+                rank!(),
+                " > $3 ORDER BY ",
+                rank!(),
+                " LIMIT $4"
             )),
-            &[(&project).into(), now.micros().into(), limit.into()],
+            &[(&project).into(), now.micros().into(), after.unwrap_or(0).into(), limit.into()],
             read,
         )
     }

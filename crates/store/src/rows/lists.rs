@@ -234,18 +234,28 @@ impl Tx<'_> {
         &mut self,
         project: ProjectId,
         with_archived: bool,
+        after: Option<&Scope>,
         limit: i64,
     ) -> Result<Vec<List>, Error> {
         let project = project.to_string();
+        // No plan has an empty file.
+        let (branch, file) = after.map_or(("", ""), Scope::keys);
         self.query(
             sql!(
                 "SELECT ",
                 columns!(),
                 " FROM lists WHERE project_id = $1 AND kind = 'plan' \
                  AND (CAST($2 AS BIGINT) = 1 OR archived_at IS NULL) \
-                 ORDER BY scope_inner, scope_outer LIMIT $3"
+                 AND (scope_inner, scope_outer) > ($3, $4) \
+                 ORDER BY scope_inner, scope_outer LIMIT $5"
             ),
-            &[(&project).into(), i64::from(with_archived).into(), limit.into()],
+            &[
+                (&project).into(),
+                i64::from(with_archived).into(),
+                file.into(),
+                branch.into(),
+                limit.into(),
+            ],
             alone,
         )
     }

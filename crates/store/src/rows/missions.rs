@@ -88,10 +88,25 @@ impl Tx<'_> {
 
     /// The missions of a project, by slug, without their pillars.
     pub fn missions(&mut self, project: ProjectId) -> Result<Vec<Mission>, Error> {
+        self.missions_after(project, None, i64::MAX)
+    }
+
+    /// A page of the missions of a project, by slug.
+    pub fn missions_after(
+        &mut self,
+        project: ProjectId,
+        after: Option<&str>,
+        limit: i64,
+    ) -> Result<Vec<Mission>, Error> {
         let project = project.to_string();
         self.query(
-            sql!("SELECT ", columns!(), " FROM missions WHERE project_id = $1 ORDER BY slug"),
-            &[(&project).into()],
+            sql!(
+                "SELECT ",
+                columns!(),
+                " FROM missions WHERE project_id = $1 AND slug > $2 ORDER BY slug LIMIT $3"
+            ),
+            // No slug is empty.
+            &[(&project).into(), after.unwrap_or_default().into(), limit.into()],
             read,
         )
     }

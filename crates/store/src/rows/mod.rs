@@ -17,6 +17,7 @@ pub mod links;
 pub mod lists;
 pub mod load;
 pub mod mcp_entries;
+pub mod merge;
 pub mod metrics;
 pub mod mission_todos;
 pub mod missions;

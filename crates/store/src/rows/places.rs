@@ -220,6 +220,15 @@ impl Tx<'_> {
         })
     }
 
+    /// Fills in which assignments were made by taking, as the log says. Exports from before that
+    /// column lack it.
+    pub(crate) fn fill_taken(&mut self) -> Result<(), Error> {
+        self.batch(match self.dialect() {
+            Dialect::Sqlite => include_str!("../schema/sqlite/taken.sql"),
+            Dialect::Postgres => include_str!("../schema/postgres/taken.sql"),
+        })
+    }
+
     /// The stored keys of a list.
     pub(crate) fn stored_keys(
         &mut self,

@@ -92,6 +92,16 @@ impl Tx<'_> {
         )
     }
 
+    /// The newest run of a session.
+    pub fn newest_run_of_session(&mut self, session: SessionId) -> Result<Option<Run>, Error> {
+        let session = session.to_string();
+        self.first(
+            sql!(select!("session_id = $1 ORDER BY id DESC LIMIT 1")),
+            &[(&session).into()],
+            |row| read(row).map(|(run, _)| run),
+        )
+    }
+
     /// The newest run in a chat.
     pub fn newest_run_in(&mut self, conversation: ConversationId) -> Result<Option<Run>, Error> {
         let conversation = conversation.to_string();

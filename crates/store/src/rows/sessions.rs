@@ -1,6 +1,6 @@
 //! Sessions: found by their id or their host's id, by folder, or by their issue.
 
-use punchlist_core::session::{SessionState, apply_session};
+use punchlist_core::session::{Act, SessionState, apply_session};
 use punchlist_core::{
     ConversationId, Decision, Event, IssueId, ProjectId, Role, Session, SessionId, Time,
 };
@@ -139,6 +139,30 @@ impl Tx<'_> {
             )),
             &[(&issue).into()],
             read,
+        )
+    }
+
+    /// The newest question that an agent asked in a session, and the newest entry that an agent made
+    /// in the history of this issue while the session was bound to it.
+    pub fn newest_acts(
+        &mut self,
+        session: SessionId,
+        issue: Option<IssueId>,
+    ) -> Result<Vec<Act>, Error> {
+        let (id, issue) = (session.to_string(), issue.map(|id| id.to_string()));
+        self.query(
+            sql!(
+                "SELECT * FROM (SELECT asked_by, created_at FROM gates WHERE session_id = $1 \
+                 AND asked_by NOT LIKE 'operator%' AND asked_by NOT LIKE 'system%' \
+                 ORDER BY row DESC LIMIT 1) AS g UNION ALL SELECT * FROM (SELECT u.author, \
+                 u.created_at FROM issue_updates AS u JOIN bindings AS b ON b.issue_id = u.issue_id \
+                 WHERE u.issue_id = $2 AND b.session_id = $1 AND u.created_at >= b.bound_at \
+                 AND (b.unbound_at IS NULL OR u.created_at <= b.unbound_at) \
+                 AND u.author NOT LIKE 'operator%' AND u.author NOT LIKE 'system%' \
+                 ORDER BY u.row DESC LIMIT 1) AS h"
+            ),
+            &[(&id).into(), issue.as_deref().into()],
+            |row| Ok(Act { by: row.text(0)?, at: time(row, 1)? }),
         )
     }
 

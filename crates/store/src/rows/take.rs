@@ -6,7 +6,7 @@
 //!
 //! On PostgreSQL the search is one statement, because round trips cost takers more than anything
 //! else: it finds the list, the item and its lease. A second statement follows only if the taker or
-//! a silent holder has started work, or tasks of the list wait for others. The statement reads other
+//! a silent holder has started work, or tasks of the list wait for others or are cancelled. The statement reads other
 //! rows as of its start. If the locked row has changed since then, another taker was faster, and the
 //! search is repeated.
 
@@ -61,6 +61,21 @@ macro_rules! not_waiting {
     };
 }
 
+/// No task above the item is cancelled. Most lists have no cancelled tasks in view, which one look-up
+/// shows.
+macro_rules! not_dropped {
+    () => {
+        "(NOT EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = $1 AND w.status = 'cancelled' \
+              AND w.removed_at IS NULL) \
+          OR NOT EXISTS ( \
+             WITH RECURSIVE up (parent_id, status, removed_at) AS ( \
+                 SELECT s.parent_id, s.status, s.removed_at FROM todos AS s WHERE s.id = t.parent_id \
+                 UNION SELECT s.parent_id, s.status, s.removed_at \
+                     FROM up JOIN todos AS s ON s.id = up.parent_id) \
+             SELECT 1 FROM up WHERE up.status = 'cancelled' AND up.removed_at IS NULL))"
+    };
+}
+
 /// The ids of a task's `after`, in each dialect.
 macro_rules! after_ids {
     (sqlite) => {
@@ -71,9 +86,10 @@ macro_rules! after_ids {
     };
 }
 
-/// The next item for this taker: one it holds, one assigned to it, one whose lease has expired,
-/// otherwise the first pending leaf. Each candidate comes from its own index, in reading order for
-/// a tree. The pending one is searched for (and locked) only if the others found nothing.
+/// The next item for this taker: one it holds, one assigned to it, one whose lease has expired
+/// (unless somebody assigned it to another agent), otherwise the first pending leaf. Each candidate
+/// comes from its own index, in reading order for a tree. The pending one is searched for (and
+/// locked) only if the others found nothing.
 ///
 /// `+ 0` and `|| ''` stop a planner without statistics from using the indexes on all live leases
 /// and all items in progress: the taker's own few items come first, and each of the rest is one
@@ -90,11 +106,14 @@ macro_rules! next {
                  SELECT t.id FROM mine AS m JOIN todos AS t ON t.id = m.todo_id \
                  LEFT JOIN leases AS e ON e.todo_id = t.id \
                  WHERE t.list_id || '' = $1 AND t.status || '' = 'in_progress' \
-                 AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) AND ",
+                 AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) \
+                 AND (m.rank <> 2 OR t.assignee IS NULL OR t.assigned_by_taking IS NOT NULL) AND ",
             workable!(hold_until!($dialect), "$6"),
             " AND (m.rank = 0 OR ",
             not_waiting!(after_ids!($dialect)),
-            ") AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id \
+            ") AND ",
+            not_dropped!(),
+            " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id \
                  AND c.removed_at IS NULL AND c.status IN ('backlog', 'pending', 'in_progress')) \
                  ORDER BY m.rank, length(t.tree_key) - length(replace(t.tree_key, '/', '')) DESC, \
                  t.tree_key, t.position, t.id LIMIT 1",
@@ -104,6 +123,8 @@ macro_rules! next {
             workable!(hold_until!($dialect), "$6"),
             " AND ",
             not_waiting!(after_ids!($dialect)),
+            " AND ",
+            not_dropped!(),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.tree_key, t.position, t.id LIMIT 1",
             $lock,
@@ -119,7 +140,8 @@ macro_rules! clock {
     };
 }
 
-/// Has this taker started work, has a lease in this list expired, or do tasks of it wait for others?
+/// Has this taker started work, has a lease in this list expired, do tasks of it wait for others, or
+/// is one of them cancelled?
 macro_rules! begun {
     () => {
         concat!(
@@ -129,7 +151,9 @@ macro_rules! begun {
             clock!(),
             ") AND x.holder IS NOT NULL AND l.list = (SELECT y.list_id FROM todos AS y \
                  WHERE y.id = x.todo_id AND y.status || '' = 'in_progress') OFFSET 0) \
-             OR EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = l.list AND w.after_ids IS NOT NULL)"
+             OR EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = l.list AND w.after_ids IS NOT NULL) \
+             OR EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = l.list \
+                 AND w.status = 'cancelled' AND w.removed_at IS NULL)"
         )
     };
 }

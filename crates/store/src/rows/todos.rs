@@ -42,14 +42,15 @@ macro_rules! columns {
          completion_criteria, agent_type, status, priority, position, phase, deadline, \
          origin_agent, external_id, assignee, claim, hold, defer_until, outcome, evidence, \
          settled_by, settled_role, ratified_at, created_at, updated_at, started_at, settled_at, \
-         removed_at, related_pillars, wishes, overdue_notified_for, archived_at, after_ids"
+         removed_at, related_pillars, wishes, overdue_notified_for, archived_at, after_ids, \
+         assigned_by_taking"
     };
 }
 
 pub(super) use columns;
 
 /// The number of columns of an item; joined columns come after them.
-pub(super) const WIDTH: usize = 36;
+pub(super) const WIDTH: usize = 37;
 
 /// All columns, and whether one of those that [`add_rare`] reads has a value. Most items have none
 /// of them, and reading so many empty columns costs as much as all others together.
@@ -62,7 +63,7 @@ macro_rules! columns_and_rare {
              AND outcome IS NULL AND settled_by IS NULL AND settled_at IS NULL \
              AND removed_at IS NULL AND related_pillars IS NULL AND wishes IS NULL \
              AND overdue_notified_for IS NULL AND archived_at IS NULL AND after_ids IS NULL \
-             THEN 0 ELSE 1 END AS BIGINT)"
+             AND assigned_by_taking IS NULL THEN 0 ELSE 1 END AS BIGINT)"
         )
     };
 }
@@ -74,7 +75,7 @@ macro_rules! insert {
             columns!(),
             ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
              $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, \
-             $33, $34, $35, $36)"
+             $33, $34, $35, $36, $37)"
         )
     };
 }
@@ -88,9 +89,9 @@ macro_rules! insert_nested {
             columns!(),
             ", tree_key) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
              $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, \
-             $32, $33, $34, $35, $36, \
+             $32, $33, $34, $35, $36, $37, \
              COALESCE((SELECT p.tree_key || '/' FROM todos AS p WHERE p.id = $4), '') \
-             || CAST($37 AS TEXT))"
+             || CAST($38 AS TEXT))"
         )
     };
 }
@@ -116,7 +117,7 @@ impl Tx<'_> {
                  outcome = $22, evidence = $23, settled_by = $24, settled_role = $25, \
                  ratified_at = $26, updated_at = $28, started_at = $29, settled_at = $30, \
                  removed_at = $31, related_pillars = $32, wishes = $33, overdue_notified_for = $34, \
-                 archived_at = $35, after_ids = $36 WHERE id = $1 AND list_id = $2 \
+                 archived_at = $35, after_ids = $36, assigned_by_taking = $37 WHERE id = $1 AND list_id = $2 \
                  AND seq IS NOT DISTINCT FROM $3 AND created_at = $27"
             ),
             todo,
@@ -133,7 +134,7 @@ impl Tx<'_> {
         self.write(
             sql!(
                 "UPDATE todos SET status = $2, assignee = $3, started_at = $4, updated_at = $5, \
-                 hold = $6 WHERE id = $1"
+                 hold = $6, assigned_by_taking = $7 WHERE id = $1"
             ),
             &[
                 (&id).into(),
@@ -142,6 +143,7 @@ impl Tx<'_> {
                 todo.started_at.map(Time::micros).into(),
                 todo.updated_at.micros().into(),
                 hold.as_deref().into(),
+                taken(todo),
             ],
         )
     }
@@ -201,6 +203,7 @@ impl Tx<'_> {
             notified.as_deref().into(),
             micros(todo.archived_at),
             after.as_deref().into(),
+            taken(todo),
         ];
         match more {
             [] => self.write(statement, &values),
@@ -346,15 +349,21 @@ impl Tx<'_> {
         )
     }
 
-    /// The open children of an item.
+    /// The open items below an item: its children, and those below children that are completed. What
+    /// is below a cancelled item does not count.
     pub fn open_below(&mut self, list: ListId, parent: TodoId) -> Result<Vec<Todo>, Error> {
         let (list, parent) = (list.to_string(), parent.to_string());
         self.query(
             sql!(
-                "SELECT ",
+                "WITH RECURSIVE below (item, state) AS ( \
+                     SELECT id, status FROM todos WHERE parent_id = $2 AND list_id = $1 \
+                         AND removed_at IS NULL AND status <> 'cancelled' \
+                     UNION SELECT c.id, c.status FROM below JOIN todos AS c ON c.parent_id = item \
+                         WHERE state = 'completed' AND c.removed_at IS NULL \
+                         AND c.status <> 'cancelled') \
+                 SELECT ",
                 columns!(),
-                " FROM todos WHERE parent_id = $2 AND list_id = $1 AND removed_at IS NULL \
-                 AND status IN ('backlog', 'pending', 'in_progress') \
+                " FROM below JOIN todos ON id = item WHERE state <> 'completed' \
                  ORDER BY position, created_at, id LIMIT 100"
             ),
             &[(&list).into(), (&parent).into()],
@@ -384,6 +393,25 @@ impl Tx<'_> {
                 Ok((id, Scope::from_keys(kind, row.text(1)?, row.text(2)?)))
             },
         )
+    }
+
+    /// The counts by status of the tasks of a plan that have no subtasks (`plan::Tree::tally`).
+    pub fn tally_of_leaves(&mut self, list: ListId) -> Result<Tally, Error> {
+        let list = list.to_string();
+        let counts = self.query(
+            sql!(
+                "SELECT t.status, count(*) FROM todos AS t WHERE t.list_id = $1 \
+                 AND t.removed_at IS NULL AND NOT EXISTS (SELECT 1 FROM todos AS c \
+                 WHERE c.parent_id = t.id AND c.removed_at IS NULL) GROUP BY t.status"
+            ),
+            &[(&list).into()],
+            |row| Ok((word("status", row.str(0)?, Status::parse)?, row.int(1)?)),
+        )?;
+        let mut tally = Tally::default();
+        for (status, count) in counts {
+            *tally.of(status) = count.unsigned_abs();
+        }
+        Ok(tally)
     }
 
     /// The counts by status and the highest position of a list, from the index alone.
@@ -440,6 +468,7 @@ fn read_usual(row: &Row<'_>) -> Result<Todo, Error> {
         origin_agent: word("agent path", row.str(15)?, AgentPath::parse)?,
         external_id: row.opt_text(16)?,
         assignee: None,
+        assigned_by_taking: false,
         claim: None,
         hold: None,
         defer_until: None,
@@ -484,7 +513,13 @@ fn add_rare(todo: &mut Todo, row: &Row<'_>) -> Result<(), Error> {
     todo.overdue_notified_for = deadline(33)?;
     todo.archived_at = opt_time(row, 34)?;
     todo.after = or_empty(row.opt_str(35)?)?;
+    todo.assigned_by_taking = row.opt_int(36)?.is_some();
     Ok(())
+}
+
+/// Whether its assignment was made by taking: 1 or NULL.
+fn taken(todo: &Todo) -> Value<'static> {
+    todo.assigned_by_taking.then_some(1_i64).into()
 }
 
 /// A list as JSON; `None` for an empty one, which is the usual case.

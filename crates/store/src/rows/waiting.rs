@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use punchlist_core::todo::Hold;
-use punchlist_core::{IssueStatus, ListKind, ProjectId, Scope, TodoId};
+use punchlist_core::{IssueStatus, ListKind, ProjectId, Scope, Time, TodoId};
 
+use super::take::hold_until;
 use super::word;
 use crate::{Error, Tx, sql};
 
@@ -18,12 +19,30 @@ pub struct Held {
     pub scope: Scope,
 }
 
+/// Holds whose time is over are left out here, so that they do not use up the limit.
+macro_rules! held {
+    ($until:expr) => {
+        concat!(
+            "SELECT t.id, t.title, t.hold, l.kind, l.scope_outer, l.scope_inner \
+             FROM todos AS t CROSS JOIN lists AS l WHERE l.id = t.list_id AND l.project_id = $1 \
+             AND l.archived_at IS NULL AND t.hold IS NOT NULL AND t.removed_at IS NULL \
+             AND (t.status = 'pending' OR t.status = 'in_progress') AND (",
+            $until,
+            " IS NULL OR ",
+            $until,
+            " > $3) ORDER BY t.updated_at DESC, t.id DESC LIMIT $2"
+        )
+    };
+}
+
 impl Tx<'_> {
-    /// The projects, oldest first.
+    /// The projects, oldest first, without those that were merged into another.
     pub fn project_names(&mut self) -> Result<Vec<(ProjectId, String)>, Error> {
-        self.query(sql!("SELECT id, name FROM projects ORDER BY id"), &[], |row| {
-            Ok((word("project id", row.str(0)?, ProjectId::parse)?, row.text(1)?))
-        })
+        self.query(
+            sql!("SELECT id, name FROM projects WHERE merged_into IS NULL ORDER BY id"),
+            &[],
+            |row| Ok((word("project id", row.str(0)?, ProjectId::parse)?, row.text(1)?)),
+        )
     }
 
     /// Open gates and undecided proposals of a project.
@@ -55,18 +74,13 @@ impl Tx<'_> {
         Ok(counts.into_iter().collect())
     }
 
-    /// Open items of a project that are on hold, with the scopes of their lists, newest first.
-    pub fn held(&mut self, project: ProjectId, limit: i64) -> Result<Vec<Held>, Error> {
-        let project = project.to_string();
+    /// Open items of a project that are on hold now, with the scopes of their lists, newest first.
+    pub fn held(&mut self, project: ProjectId, now: Time, limit: i64) -> Result<Vec<Held>, Error> {
+        let (project, now) = (project.to_string(), now.to_string());
         self.query(
-            sql!(
-                "SELECT t.id, t.title, t.hold, l.kind, l.scope_outer, l.scope_inner \
-                 FROM todos AS t CROSS JOIN lists AS l WHERE l.id = t.list_id AND l.project_id = $1 \
-                 AND l.archived_at IS NULL AND t.hold IS NOT NULL AND t.removed_at IS NULL \
-                 AND (t.status = 'pending' OR t.status = 'in_progress') \
-                 ORDER BY t.updated_at DESC, t.id DESC LIMIT $2"
-            ),
-            &[(&project).into(), limit.into()],
+            self.dialect()
+                .pick(sql!(held!(hold_until!(sqlite))), sql!(held!(hold_until!(postgres)))),
+            &[(&project).into(), limit.into(), (&now).into()],
             |row| {
                 let kind = word("list kind", row.str(3)?, ListKind::parse)?;
                 Ok(Held {

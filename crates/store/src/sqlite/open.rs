@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, FileControl, OpenFlags};
 
 use crate::migrate::{self, Found};
 use crate::{Error, ErrorKind, Options, outside};
@@ -29,6 +29,7 @@ pub(super) fn file(path: &Path, options: Options) -> Result<Connection, Error> {
     )
     .map_err(|error| named(path, &error.into()))?;
     prepare(&connection, options, Some(path)).map_err(|error| named(path, &error))?;
+    keep_wal(&connection)?;
     Ok(connection)
 }
 
@@ -40,7 +41,8 @@ pub(super) fn reader(path: &Path, options: Options) -> Result<Connection, Error>
     )
     .map_err(|error| named(path, &error.into()))?;
     tune(&connection, options)?;
-    connection.pragma_update(None, "query_only", true)?;
+    keep_wal(&connection)?;
+    connection.execute_batch(concat!("PRAGMA query_only = ON; ", wal_limit!()))?;
     Ok(connection)
 }
 
@@ -164,11 +166,32 @@ fn io_error(path: &Path, error: &std::io::Error) -> Error {
     named(path, &crate::error::of_io(error))
 }
 
+/// How large the WAL may stay. Also, a WAL that is kept when the last connection closes is emptied
+/// because there is a limit.
+macro_rules! wal_limit {
+    () => {
+        "PRAGMA journal_size_limit = 4194304"
+    };
+}
+use wal_limit;
+
+/// Keeps the WAL and its index when the last connection closes. Then a command creates and deletes
+/// no files, and the file system need not write the folder each time. As before, the last connection
+/// first copies everything into the store's file; the WAL that stays is empty, so a store that is
+/// copied, or replaced by hand, needs no other file.
+fn keep_wal(connection: &Connection) -> Result<(), Error> {
+    let mut is_kept = 1;
+    Ok(connection.file_control(None::<&str>, FileControl::PersistWal(&mut is_kept))?)
+}
+
 /// Settings of a connection that writes. It caches 1 MiB of the file, so that a long-lived process
 /// stays small, but keeps up to 64 MiB (16,384 pages) of changes in memory, so that a large
 /// transaction writes each page once.
-const SETTINGS: &str = "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; \
-     PRAGMA cache_size = -1024; PRAGMA cache_spill = 16384";
+const SETTINGS: &str = concat!(
+    "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA cache_size = -1024; \
+     PRAGMA cache_spill = 16384; ",
+    wal_limit!()
+);
 
 fn prepare(connection: &Connection, options: Options, path: Option<&Path>) -> Result<(), Error> {
     tune(connection, options)?;

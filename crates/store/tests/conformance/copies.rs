@@ -9,7 +9,7 @@ use std::thread;
 
 use punchlist_core::event::StoreRestored;
 use punchlist_store::care::{self, Loss, Outcome, Request, Restored, names};
-use punchlist_store::{Error, ErrorKind, Options, Target, Tx};
+use punchlist_store::{Error, ErrorKind, Options, Store, Target, Tx};
 use punchlist_testkit::Backend;
 
 use crate::fixture::Fixture;
@@ -227,6 +227,32 @@ fn a_restore_under_an_open_store_keeps_what_was_there() {
     assert_eq!(titles(&fixture), ["a", "b", "c"]);
     // A backup that contains everything in the store loses nothing and needs no confirmation.
     assert!(matches!(restore(&fixture, &kept, false), Ok(Outcome::Done(_))));
+}
+
+/// Copying takes minutes for a large backup. Another process may make a store meanwhile.
+#[test]
+fn a_restore_does_not_replace_a_store_that_was_made_meanwhile() {
+    let fixture = Fixture::new(Backend::SqliteFile);
+    fixture.create(&["a"], 2);
+    let copy = beside(&fixture, "copy");
+    back_up(&fixture, &copy).unwrap();
+    let file = beside(&fixture, "new.db");
+    let go_on = &mut |_, _| ControlFlow::Continue(());
+    let request = Request { from: &copy, replace: true, overwrite: true, at: fixture.now };
+    let (project, stamp, now) = (fixture.list.project_id, fixture.stamp(), fixture.now);
+    let mut others = None;
+    let record = &mut |tx: &mut Tx<'_>, lost| {
+        let other = Store::open(&Target::File(file.clone()), Options::default())?;
+        other.write(move |tx| tx.insert_project(project, "made meanwhile", now))?;
+        others = Some(other);
+        let restored = StoreRestored { file: "copy".to_owned(), lost };
+        tx.append(&stamp, &project.to_string(), &restored.into())
+    };
+    let refused = care::restore(&file, request, Options::default(), record, go_on).unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Conflict, "{refused}");
+    let names = others.unwrap().read(|tx| tx.project_names()).unwrap();
+    assert_eq!(names.into_iter().map(|(_, name)| name).collect::<Vec<_>>(), ["made meanwhile"]);
+    assert_eq!(files(&fixture), ["copy", "new.db", "test.db"]);
 }
 
 #[test]

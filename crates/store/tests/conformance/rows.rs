@@ -40,6 +40,7 @@ fn full(id: TodoId, parent: &Todo, at: Time) -> Todo {
         origin_agent: AgentPath::parse("primary.subagents.x").unwrap(),
         external_id: Some("own-1".into()),
         assignee: AgentPath::parse("coder"),
+        assigned_by_taking: true,
         claim: Some(Box::new(Claim {
             by: "root:primary".into(),
             at,

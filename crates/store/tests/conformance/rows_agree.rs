@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, TestRunner};
 use punchlist_core::delegation::{Delegation, DelegationState, free_from, is_free};
 use punchlist_core::driver::Budget;
 use punchlist_core::event::{DelegationQueued, IssueLinked, RunStarted};
-use punchlist_core::issue::ready::{is_ready, urgency};
+use punchlist_core::issue::ready::{is_ready, rank, urgency};
 use punchlist_core::issue::{Link, LinkKind};
 use punchlist_core::run::{Run, RunState, Settings, StartRun};
 use punchlist_core::todo::Priority;
@@ -146,9 +146,18 @@ fn the_ready_issues_are_those_of_the_core(backend: Backend) {
             Ok::<_, Error>(())
         };
         fixture.store.write(write).unwrap();
-        let found = fixture.read(move |tx| tx.ready_issues(project, now, 100));
+        let found = fixture.read(move |tx| tx.ready_issues(project, now, None, 100));
         let found: Vec<i64> = found.iter().map(|issue| issue.number).collect();
         assert_eq!(found, expected, "{issues:#?}");
+        // In pages of one, each after the rank of the last.
+        let (mut paged, mut after) = (Vec::new(), None);
+        loop {
+            let page = fixture.read(move |tx| tx.ready_issues(project, now, after, 1));
+            let Some(next) = page.first() else { break };
+            paged.push(next.number);
+            after = Some(rank(next));
+        }
+        assert_eq!(paged, expected, "{issues:#?}");
     });
 }
 

@@ -33,6 +33,38 @@ fn commits_are_durable_and_keys_are_checked() {
     assert_eq!(mode.as_deref(), Some("wal"));
 }
 
+/// The WAL is kept between commands. It is empty, so that a copy of the file alone is complete, and a
+/// file that somebody puts in its place is not mixed with old pages.
+#[test]
+fn a_closed_store_is_complete_without_its_wal() {
+    let fixture = Fixture::new(Backend::SqliteFile);
+    fixture.create(&["first"], 2);
+    let before = fixture.place.file().with_file_name("before.db");
+    let Fixture { store, place, .. } = fixture;
+    // A reader of its own may be the last connection that closes.
+    assert_eq!(titles(&store), ["first"]);
+    drop(store);
+    let wal = place.file().with_file_name("test.db-wal");
+    assert_eq!(fs::metadata(&wal).unwrap().len(), 0);
+    fs::copy(place.file(), &before).unwrap();
+    assert_eq!(titles(&open(&before).unwrap()), ["first"]);
+
+    let store = place.open();
+    let rename = sql!("UPDATE todos SET title = 'second'");
+    store.write(move |tx| tx.execute(rename, &[])).unwrap();
+    assert!(fs::metadata(&wal).unwrap().len() > 0, "written to the WAL first");
+    drop(store);
+    assert_eq!(fs::metadata(&wal).unwrap().len(), 0);
+    assert_eq!(titles(&place.open()), ["second"]);
+    fs::copy(&before, place.file()).unwrap();
+    assert_eq!(titles(&place.open()), ["first"]);
+}
+
+fn titles(store: &Store) -> Vec<String> {
+    let all = sql!("SELECT title FROM todos");
+    store.read(move |tx| tx.query(all, &[], |row| row.text(0))).unwrap()
+}
+
 #[cfg(unix)]
 #[test]
 fn the_file_is_readable_by_its_owner_only() {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_core::driver::StopReason;
-use punchlist_core::{Actor, AgentPath, Role, Status};
+use punchlist_core::{Actor, AgentPath, Role, Run, Status};
 use punchlist_engine::agent::ConfiguredTools;
 use punchlist_engine::model::Shelf;
 use punchlist_engine::{Pump, Worker};
@@ -160,8 +160,8 @@ impl Demo<'_> {
     /// Does what a worker does: all due work, and the work that results from it.
     fn work(&self, teller: &Teller<'_>) -> Result<(), Failure> {
         let models = Shelf::default();
-        let folder = self.folder.path().to_owned();
-        let tools = ConfiguredTools::new(self.ops, self.config, folder, &clock::now);
+        let folder = |_: &str, _: &Run| Some(self.folder.path().to_owned());
+        let tools = ConfiguredTools::new(self.ops, self.config, &folder, &clock::now);
         let worker = Worker {
             executor: None,
             ops: self.ops,

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use punchlist_core::Run;
 use punchlist_core::gate::GateState;
 use punchlist_core::run::RunState;
 use punchlist_engine::agent::ConfiguredTools;
@@ -124,8 +125,8 @@ fn go_on(demo: &Demo<'_>, teller: &Teller<'_>, handle: &Handle) -> Result<(), Fa
     teller.stays_open();
     demo.call::<PlanImport>(input(json!({ "planFile": "plan.md", "markdown": PLAN }))?)?;
     let models = Shelf::default();
-    let folder = demo.folder.path().to_owned();
-    let tools = ConfiguredTools::new(demo.ops, demo.config, folder, &clock::now);
+    let folder = |_: &str, _: &Run| Some(demo.folder.path().to_owned());
+    let tools = ConfiguredTools::new(demo.ops, demo.config, &folder, &clock::now);
     let worker = Worker {
         executor: None,
         ops: demo.ops,

@@ -176,7 +176,7 @@ impl End {
         let session = short(&session);
         let next = match self.reason() {
             Some(StopReason::GateOpen) => {
-                format!("waiting for an answer: punch inbox, then punch run --resume {id}")
+                format!("punch inbox answer, then punch run --resume {id}")
             }
             Some(StopReason::Waiting) => format!(
                 "no worker runs the delegated work: punch worker, then punch run --resume {id}"

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::{Arg, ArgMatches, Command, value_parser};
-use punchlist_core::RunId;
 use punchlist_core::authority::{Action, Subject, may_any};
 use punchlist_core::delegation::DelegationState;
 use punchlist_core::run::RunState;
 use punchlist_core::text::Body;
+use punchlist_core::{Run, RunId};
 use punchlist_engine::agent::{ConfiguredTools, EffectHandler, Models as _, code_of};
 use punchlist_engine::model::Shelf;
 use punchlist_engine::{Collector, Pump, Runtime};
@@ -34,6 +34,7 @@ use serde_json::{Map, Value};
 use super::{call, inbox, programs, prompt};
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::run_folders::RunFolders;
 use crate::stop::{Asked, Stop};
 use crate::{caller, drive, output, settings};
 use end::{End, Flags};
@@ -147,7 +148,9 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     };
     let view = View::new(&globals, &ops, &envelope, id);
     view.announce();
-    let tools = ConfiguredTools::new(&ops, &config, caller::folder(), &caller::ticking);
+    let places = RunFolders::new(&ops, &envelope.project).here_first();
+    let folders = |project: &str, run: &Run| places.folder(project, run);
+    let tools = ConfiguredTools::new(&ops, &config, &folders, &caller::ticking);
     let (globals, envelope, stop) = (&globals, &envelope, &stop);
     let turn = Turn { globals, ops: &ops, tools: &tools, envelope, stop, view, id };
     let end = turn.execute()?;
@@ -219,7 +222,7 @@ fn can_answer(
     match opened {
         Ok(_) => Ok(()),
         Err(fault) => {
-            let hint = "name another model with --model, or set it right in punchlist.toml";
+            let hint = "name another model with --model, or correct it in punchlist.toml";
             let hint = Some(hint.to_owned());
             Err(Failure::Declined { code: code_of(fault.kind), message: fault.message, hint })
         }

@@ -54,7 +54,7 @@ fn the_doctor_reports_the_state_of_each_host() {
     assert!(off["hint"].as_str().unwrap().contains("disableAllHooks"), "{off}");
     assert_eq!(off["verdict"], "ungoverned");
     let said = place.punch(["doctor"]).env("PATH", place.home()).at(&folder).said();
-    let hosts = said.split("Nothing is wrong.\n").nth(1).unwrap();
+    let hosts = said.split("Nothing is wrong with the store.\n").nth(1).unwrap();
     let settings = folder.join(".claude/settings.local.json");
     let expected = format!(
         "claude    ungoverned  not found on this machine, set up here, hooks not trusted, last hook \

@@ -409,7 +409,7 @@ fn the_plans_of_the_branch_are_counted_as_in_their_list() {
     at_home(&["plan", "import", "other.md", "--json"]).answer();
     let row = at_home(&["plan", "list", "--json"]).answer()["plans"][0].clone();
     let (done, open) = (row["completed"].as_u64().unwrap(), row["open"].as_u64().unwrap());
-    assert_eq!(done, 3, "{row}");
+    assert_eq!(done, 2, "{row}");
     let start = json!({ "session_id": "s1", "source": "startup" });
     let told = answer(&hook(&place, "claude", "session-start", &start).at(place.home()).run());
     let text = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();

@@ -138,6 +138,9 @@ fn several_sessions_of_one_process_are_ambiguous() {
     }
     let said: Value = serde_json::from_str(&host.punch("session bind 1 --json", "")).unwrap();
     assert_eq!(said["error"]["code"], "session_ambiguous", "{said}");
+    // An issue needs no session.
+    let filed: Value = serde_json::from_str(&host.punch("issue new Second --json", "")).unwrap();
+    assert_eq!(filed["issue"]["number"], 2, "{filed}");
     let named: Value =
         serde_json::from_str(&host.punch("session bind 1 --session a --json", "")).unwrap();
     assert_eq!(named["session"]["externalId"], "a");

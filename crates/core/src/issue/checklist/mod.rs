@@ -10,14 +10,14 @@
 //!     it is the oldest part
 //!
 //! # Second phase
-//! - [!] build it <!-- blocked: waiting for the key -->
+//! - [ ] build it <!-- blocked: waiting for the key -->
 //! ```
 //!
 //! - `# Criteria` is reserved and comes first; steps without a phase come next, under the heading
 //!   `# Steps`, also reserved, if anything is above them; then one heading for each phase. A phase
 //!   with a reserved name (in upper or lower case) is written `# \Criteria`.
-//! - `[ ]` pending · `[/]` in progress · `[x]` completed, or a criterion that is claimed · `[-]`
-//!   abandoned · `[!]` held.
+//! - `[ ]` pending · `[/]` in progress · `[x]` completed, or claimed if a comment names the claimant ·
+//!   `[-]` abandoned. A hold is a comment after the text. Also read: `[?]` claimed, `[!]` held.
 //! - One item is one line: its white space is collapsed. A note keeps its lines: each but the last
 //!   ends in a backslash (markdown's hard break), and the next is indented by four.
 //! - Texts are escaped, so that none is read as markup: `escape`.
@@ -43,7 +43,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::text::{Body, Content, Title, normalised};
-use crate::todo::{HoldKind, Note};
+use crate::todo::{Hold, HoldKind, Note};
 use crate::{Status, Todo, TodoId, TodoKind};
 
 /// How long the markdown of a checklist may be, in bytes: 1 MiB.
@@ -72,7 +72,7 @@ pub struct Line {
     pub notes: Vec<Body>,
     /// The claimant named in the comment. Naming one makes no claim.
     pub claimed_by: Option<String>,
-    /// Why it is held; used only if the mark is [`Mark::Held`].
+    /// Why it is held.
     pub hold: Option<HeldFor>,
 }
 
@@ -91,6 +91,16 @@ pub struct HeldFor {
     pub reason: Body,
 }
 
+impl HeldFor {
+    /// Is this the hold, as it is rendered?
+    pub(crate) fn is(&self, hold: Option<&Hold>) -> bool {
+        hold.is_some_and(|hold| {
+            let (ours, theirs) = (normalised(self.reason.as_str()), normalised(&hold.reason));
+            (self.kind, ours) == (hold.kind, theirs)
+        })
+    }
+}
+
 /// The mark in the brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -99,20 +109,29 @@ pub enum Mark {
     InProgress,
     Completed,
     Abandoned,
+    /// Held, whatever its status is. Read, but never written.
     Held,
+    /// Claimed, but not accepted. Read, but never written.
+    Claimed,
 }
 
 impl Mark {
-    pub const ALL: [Self; 5] =
-        [Self::Pending, Self::InProgress, Self::Completed, Self::Abandoned, Self::Held];
+    pub const ALL: [Self; 6] = [
+        Self::Pending,
+        Self::InProgress,
+        Self::Completed,
+        Self::Abandoned,
+        Self::Held,
+        Self::Claimed,
+    ];
 
-    /// The mark of an item.
+    /// The mark of an item: one of K-28's four.
     #[must_use]
     pub const fn of(todo: &Todo) -> Self {
-        if todo.hold.is_some() && !todo.status.is_settled() {
-            return Self::Held;
+        if todo.claim.is_some() && todo.status.is_active() {
+            return Self::Completed;
         }
-        match shown_status(todo) {
+        match todo.status {
             Status::Backlog | Status::Pending => Self::Pending,
             Status::InProgress => Self::InProgress,
             Status::Completed => Self::Completed,
@@ -128,13 +147,14 @@ impl Mark {
             Self::Completed => 'x',
             Self::Abandoned => '-',
             Self::Held => '!',
+            Self::Claimed => '?',
         }
     }
 
     /// Neither completed nor abandoned.
     #[must_use]
     pub const fn is_open(self) -> bool {
-        matches!(self, Self::Pending | Self::InProgress | Self::Held)
+        matches!(self, Self::Pending | Self::InProgress | Self::Held | Self::Claimed)
     }
 }
 

@@ -37,12 +37,13 @@ struct Face {
 
 impl Face {
     fn of_line(line: &Line) -> Self {
+        let is_claimed = line.mark == Mark::Claimed;
         Self {
             kind: line.kind,
             text: normalised(line.content.as_str()),
             phase: line.shown_phase(),
-            mark: line.mark,
-            claimed: line.claimed_by.is_some(),
+            mark: if is_claimed { Mark::Completed } else { line.mark },
+            claimed: is_claimed || line.claimed_by.is_some(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Parses markdown into lines, and reports every fault of every line; nothing in the text is
 //! ignored.
 //!
-//! Accepted besides the format we write: CRLF, `*` and `+` bullets, `[X]`, `[>]`, `[~]`, `[]`,
-//! escaped brackets, headings of any level, `blocker` for `blocked`. A comment is allowed only at
+//! Accepted besides the format we write: CRLF, `*` and `+` bullets, `[X]`, `[>]`, `[~]`, `[]`, `[?]`,
+//! `[!]`, escaped brackets, headings of any level, `blocker` for `blocked`. A comment is allowed only at
 //! the end of an item's line: alone or over several lines, it would hide text from readers.
 
 use std::collections::BTreeMap;
@@ -235,9 +235,10 @@ fn read_mark(mark: &str) -> Result<Mark, String> {
         "/" | ">" => Mark::InProgress,
         "-" | "~" => Mark::Abandoned,
         "!" => Mark::Held,
+        "?" => Mark::Claimed,
         _ => {
             let shown: String = mark.chars().take(20).collect();
-            return Err(format!("unknown mark `[{shown}]`; there are [ ], [/], [x], [-] and [!]"));
+            return Err(format!("unknown mark `[{shown}]`; there are [ ], [/], [x] and [-]"));
         }
     })
 }

@@ -106,7 +106,7 @@ fn delegation(state: DelegationState, attempts: i64) -> Delegation {
     let command = crate::world::order("do it");
     let project = ProjectId::from(ids.ulid());
     let decision =
-        command.decide((project, None), By { actor: &root, now: CLOCK, ids: &mut ids }).unwrap();
+        command.decide((project, None, 1), By { actor: &root, now: CLOCK, ids: &mut ids }).unwrap();
     let mut made = None;
     apply_delegation(&mut made, &decision.events[0], CLOCK);
     Delegation { state, attempts, ..made.unwrap() }

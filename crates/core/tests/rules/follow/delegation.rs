@@ -43,7 +43,7 @@ fn queued() -> Delegation {
     let lead = Actor::new(Role::Lead, AgentPath::parse("lead").unwrap());
     let ids = &mut Ids::new(NOW, 8);
     let project = ProjectId::from(ids.ulid());
-    let decision = order.decide((project, None), By { actor: &lead, now: NOW, ids }).unwrap();
+    let decision = order.decide((project, None, 1), By { actor: &lead, now: NOW, ids }).unwrap();
     let mut state = None;
     assert!(apply_delegation(&mut state, &decision.events[0], NOW));
     state.unwrap()
@@ -112,6 +112,9 @@ fn what_follows_from_a_report() {
     let on = |run, list| Reported { by: &WORKER, title: Some("Fix it"), run, list };
     static WORKER: std::sync::LazyLock<Actor> = std::sync::LazyLock::new(worker);
     let (done, broken) = (in_chat(came_back()), in_chat(failed()));
+    let for_root = Actor::new(Role::Root, came_back().parent_agent);
+    let for_root = Actor { principal: worker().principal, ..for_root };
+    let about = Delegation { todo_id: Some(todo_id), ..came_back() };
     let sync = handed_by(came_back(), Mode::Sync);
     let asynchronous = handed_by(came_back(), Mode::Async);
     let turn = Some(ListKind::Turn);
@@ -120,13 +123,20 @@ fn what_follows_from_a_report() {
         (
             "done, in a chat",
             done.clone(),
-            on(None, None),
+            on(None, Some(ListKind::Pillar)),
             vec![
                 post(report, done.report_text(Some("Fix it"))),
                 Then::CallUpon(chat()),
-                change(claimer, claim),
+                change(claimer, claim.clone()),
             ],
         ),
+        (
+            "a plan task is claimed",
+            about.clone(),
+            on(None, Some(ListKind::Plan)),
+            vec![change(for_root, claim)],
+        ),
+        ("a step is settled by its own agent", about, on(None, Some(ListKind::Issue)), vec![]),
         (
             "failed for good, in a chat",
             broken.clone(),
@@ -150,7 +160,12 @@ fn what_follows_from_a_report() {
             vec![change(verified.actor(), complete), wake(None)],
         ),
         ("the agent says so itself", sync.clone(), on(Some(&own), turn), vec![wake(None)]),
-        ("not on a turn's plan", sync, on(Some(&verified), Some(ListKind::Plan)), vec![wake(None)]),
+        (
+            "not on a turn's plan",
+            sync,
+            on(Some(&verified), Some(ListKind::Session)),
+            vec![wake(None)],
+        ),
         (
             "nobody waits on the spot",
             asynchronous.clone(),

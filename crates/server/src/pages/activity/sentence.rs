@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use punchlist_core::delegation::ProposalDecision;
-use punchlist_core::gate::GateState;
+use punchlist_core::gate::{GateKind, GateState};
+use punchlist_core::issue::UpdateKind;
 use punchlist_core::mission::Standing;
 use punchlist_core::{Event, SessionId, Time};
 use punchlist_ops::operations::event_list::EventRow;
@@ -211,13 +212,14 @@ pub(super) fn of(
                 .or_else(|| of_other(&with, &event))?
         }
     };
+    let actor = asker(row).unwrap_or_else(|| row.actor.clone());
     let Said { kind, icon, verb, many, object, said, about } = told;
     let said = said.filter(|said| !said.trim().is_empty());
     Some(Sentence {
         seq: row.seq,
         at: row.at,
         set_clock: row.is_under_set_clock(),
-        actor: row.actor.clone(),
+        actor,
         kind,
         icon,
         verb,
@@ -226,6 +228,20 @@ pub(super) fn of(
         said,
         about,
     })
+}
+
+/// The agent that permission was asked for: the event itself is one of the engine.
+fn asker(row: &EventRow) -> Option<String> {
+    // Only this type is parsed: a page has many events.
+    if row.r#type != "gate_opened" {
+        return None;
+    }
+    match row.event()? {
+        Event::GateOpened(e) if e.gate.kind() == GateKind::Permission => {
+            Some(e.gate.agent.to_string())
+        }
+        _ => None,
+    }
 }
 
 /// Events about items.
@@ -304,10 +320,21 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
             "",
             e.until.map(|until| format!("until {}", words::date(until, with.visit.now()))),
         ),
+        // Other entries of the history repeat what the events of items say.
+        Event::IssueUpdated(e) if e.update.kind == UpdateKind::Comment => {
+            let name = with.name(&e.update.issue_id.to_string());
+            let number = name.trim_start_matches('#').parse().ok()?;
+            let said = with.issue("commented on", number, "", Some(e.update.text.clone()));
+            Said { icon: Icon::Comment, ..said }
+        }
         Event::IssueRevised(e) => with.issue("changed", e.number, &e.title, None),
-        Event::IssueLinked(e) => with.issue("linked", e.number, &format!("to #{}", e.to), None),
+        Event::IssueLinked(e) => {
+            let kind = e.link.kind.name().replace('_', " ");
+            with.issue("linked", e.number, &format!("as {kind} #{}", e.to), None)
+        }
         Event::IssueUnlinked(e) => {
-            with.issue("unlinked", e.number, &format!("from #{}", e.to), None)
+            let kind = e.kind.name().replace('_', " ");
+            with.issue("unlinked", e.number, &format!("as {kind} #{}", e.to), None)
         }
         Event::IssueTransitionRefused(e) => {
             with.issue("was not permitted to close", e.number, "", None)
@@ -338,6 +365,13 @@ fn of_issue(with: &Names<'_>, event: &Event) -> Option<Said> {
 /// Events about decisions, delegations, missions, plans, and the store itself.
 fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
     Some(match event {
+        Event::GateOpened(e) if e.gate.kind() == GateKind::Permission => with.plain(
+            Kind::Decisions,
+            Icon::Permission,
+            "asked for permission to call",
+            format!("“{}”", e.gate.text),
+            None,
+        ),
         Event::GateOpened(e) => {
             with.plain(Kind::Decisions, Icon::Question, "asked", format!("“{}”", e.gate.text), None)
         }
@@ -375,8 +409,8 @@ fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
         Event::DelegationReturned(e) => with.plain(
             Kind::Delegations,
             Icon::Again,
-            "returned",
-            "delegated work".to_owned(),
+            "reported",
+            "on delegated work".to_owned(),
             Some(e.result.clone()),
         ),
         Event::DelegationFailed(e) => with.plain(
@@ -421,15 +455,16 @@ fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
             None,
         ),
         Event::ReadingRecorded(e) => {
-            let what = format!("a metric: {}", e.reading.value);
-            let said = with.plain(Kind::Missions, Icon::Activity, "read", what, None);
-            Said { many: "metrics", ..said }
+            let name = with.name(&e.reading.metric_id.to_string());
+            let what = format!("{name}: {}", e.reading.value);
+            let said = with.plain(Kind::Missions, Icon::Activity, "recorded", what, None);
+            Said { many: "readings", ..said }
         }
         Event::CollectionFailed(e) => with.plain(
             Kind::Missions,
             Icon::Escalation,
             "could not read",
-            "a metric".to_owned(),
+            with.name(&e.metric_id.to_string()),
             Some(e.error.clone()),
         ),
         Event::ListArchived(e) => plan(with, "archived", &e.scope)?,
@@ -444,6 +479,13 @@ fn of_other(with: &Names<'_>, event: &Event) -> Option<Said> {
             let said = with.plain(Kind::Store, Icon::Permission, "revoked", what, None);
             Said { many: "tokens", ..said }
         }
+        Event::ProjectMerged(e) => with.plain(
+            Kind::Store,
+            Icon::Again,
+            "merged",
+            format!("project {} into {}", e.from, e.into),
+            None,
+        ),
         Event::StoreRestored(e) => with.plain(
             Kind::Store,
             Icon::Again,

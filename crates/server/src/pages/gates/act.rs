@@ -13,8 +13,10 @@ use crate::pages::notice::{self, Notice, Tone};
 use crate::pages::visit::Visit;
 use crate::pages::words;
 
-/// The error if a refusal has no reason.
+/// The error if work is refused without a reason, and if a question is.
 pub(crate) const MISSING: &str = "Write what is missing, so that the agent knows what to do.";
+
+const WHY: &str = "Write why, so that the agent knows what to do.";
 
 /// Answers a gate on Home or in an inbox.
 pub(crate) fn act(visit: &Visit, form: &Form) -> Result<Done, Error> {
@@ -68,11 +70,11 @@ pub(crate) fn answer(visit: &Visit, form: &Form) -> Result<Notice, Error> {
             let said =
                 typed.or(option).ok_or_else(|| missing("Choose an answer, or write one."))?;
             gate_answer("resume", Some(said))?;
-            "Answered. The run continues."
+            "Answered."
         }
         "form" => {
             gate_answer("resume", Some(form_gate::response(form)))?;
-            "Answered. The run continues."
+            "Answered."
         }
         "allow_once" => {
             gate_answer("resume", Some(json!({ "allow": "once" })))?;
@@ -127,7 +129,8 @@ fn signed_off(form: &Form) -> Notice {
 }
 
 fn refuse(visit: &Visit, form: &Form) -> Result<(), Error> {
-    let reason = form.given("reason").ok_or_else(|| missing(MISSING))?;
+    let asked = if form.text("asked") == super::card::WHY { WHY } else { MISSING };
+    let reason = form.given("reason").ok_or_else(|| missing(asked))?;
     let (gate, project) = (form.text("gate"), form.text("project"));
     let is_proposal =
         visit.post_in(project, "delegation_show", json!({ "delegationId": gate })).is_ok();

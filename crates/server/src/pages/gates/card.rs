@@ -17,7 +17,7 @@ pub(super) fn open(visit: &Visit, item: &Item, is_first: bool) -> Markup {
     html! {
         article class=(class) data-key=(item.id()) {
             (head(visit, item))
-            (body(visit, item, is_first && !visit.is_open("edit"), true))
+            (body(visit, item, is_first && !visit.has_open_form(), true))
         }
     }
 }
@@ -72,7 +72,7 @@ fn about(visit: &Visit, item: &Item) -> Markup {
                 @if let (Some(mission), Some(pillar)) = (&gate.mission, &gate.pillar) {
                     (mission) " / " (pillar) " · "
                 }
-                "asked by " (visit.name_within(&gate.asked_by)) " " (words::ago(gate.created_at, now))
+                "asked by " (asker(visit, gate)) " " (words::ago(gate.created_at, now))
             }
             Matter::Review(review) => {
                 (place(None)) (review.of) " · claimed by " (visit.name_within(&review.claim.by)) " "
@@ -113,7 +113,7 @@ fn title(item: &Item, is_link: bool) -> Markup {
         Matter::Gate(gate) => match (gate.kind, gate.purpose, gate.number, &gate.issue_title) {
             (_, Some(Purpose::SignOff), Some(number), Some(title)) => issue(number, title),
             (GateKind::Permission, ..) => html! {
-                "Run " code { (command(gate)) } " in " (item.project)
+                (gate.agent) " wants to run " code { (command(gate)) } " in " (item.project)
             },
             _ => html! { (gate.text) },
         },
@@ -122,6 +122,34 @@ fn title(item: &Item, is_link: bool) -> Markup {
             html! { @if is_link { a href=(to) { (review.title) } } @else { (review.title) } }
         }
         Matter::Proposal(proposal) => proposal::title(proposal),
+    }
+}
+
+/// Who asked. Permission is asked for by the engine, for the agent that wants to call a tool.
+pub(super) fn asker(visit: &Visit, gate: &GateView) -> String {
+    match gate.kind {
+        GateKind::Permission => gate.agent.clone(),
+        _ => visit.name_within(&gate.asked_by),
+    }
+}
+
+/// What an answer leads to: the run that asked continues, or the agent gets the answer when it asks
+/// again.
+pub(super) fn then(gate: &GateView) -> Markup {
+    html! {
+        @if gate.run_id.is_some() { "The run continues when you answer." }
+        @else { (gate.agent) " gets your answer." }
+    }
+}
+
+/// What a refused question is asked for.
+pub(super) const WHY: &str = "Why?";
+
+/// The question of the field for a refusal: work can lack something, a question cannot.
+fn why(item: &Item) -> &'static str {
+    match &item.matter {
+        Matter::Gate(gate) if gate.purpose != Some(Purpose::SignOff) => WHY,
+        _ => "What is missing?",
     }
 }
 
@@ -184,9 +212,10 @@ pub(super) fn bar(
             @if visit.is_open(&key) {
                 (forms::form(visit, &key, if label == "Return" { "return" } else { "refuse" }, &html! {
                     (hidden(item))
+                    input type="hidden" name="asked" value=(why(item));
                     (forms::refusal(visit, &key))
                     (forms::field(visit, &key, &Field {
-                        name: "reason", label: "What is missing?", lines: 3,
+                        name: "reason", label: why(item), lines: 3,
                         ..Field::default()
                     }))
                     (more)
@@ -250,7 +279,7 @@ fn question(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Mark
         }))
         (bar(visit, item, &html! {
             button type="submit" form=(key) class={"button " (primary(is_first))} { "Answer" }
-        }, ("Refuse", &html! {}), &html! { "The run continues when you answer." }))
+        }, ("Refuse", &html! {}), &then(gate)))
     }
 }
 

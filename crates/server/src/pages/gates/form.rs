@@ -5,7 +5,7 @@ use punchlist_core::gate::form::{self, Field, FieldKind};
 use punchlist_ops::views::GateView;
 use serde_json::{Map, Value};
 
-use super::card::{bar, hidden, primary};
+use super::card::{bar, hidden, primary, then};
 use super::{Item, plain};
 use crate::pages::forms::{self, Form};
 use crate::pages::visit::Visit;
@@ -27,7 +27,7 @@ pub(super) fn body(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) 
         }
         (bar(visit, item, &html! {
             button type="submit" form=(key) class={"button " (primary(is_first))} { "Answer" }
-        }, ("Refuse", &html! {}), &html! { "The run continues when you answer." }))
+        }, ("Refuse", &html! {}), &then(gate)))
     }
 }
 

@@ -45,7 +45,7 @@ fn sessions(visit: &Visit, all: &[SessionView]) -> Markup {
                             SessionState::Paused => (marks::held()),
                             SessionState::Active => (marks::in_progress()),
                         }
-                        b { (words::name(&one.started_by)) }
+                        b { (words::agent_of(one, None).unwrap_or("No agent yet")) }
                         span.hidden { ", " (one.state.name()) }
                         span.when { (words::ago(one.updated_at, visit.now())) }
                     }
@@ -149,8 +149,13 @@ fn details(visit: &Visit, shown: &Output) -> Markup {
             (parts::rail_head("details-title", "Details", &html! {}))
             dl.pairs {
                 dt { "Assignee" } dd { (issue.assignee.as_deref().unwrap_or("nobody")) }
-                @if let Some(by) = issue.worker.as_ref().or(issue.assignment.as_ref()) {
-                    dt { "Worked on by" } dd { (visit.name_within(by)) }
+                @match (&issue.worker, &issue.assignment) {
+                    (Some(by), _) => { dt { "Worked on by" } dd { (visit.name_within(by)) } }
+                    (None, Some(to)) if to.starts_with("session:") => {
+                        dt { "Worked on by" } dd { "no agent yet" }
+                    }
+                    (None, Some(to)) => { dt { "Worked on by" } dd { (visit.name_within(to)) } }
+                    (None, None) => {}
                 }
                 dt { "Filed" } dd {
                     (words::until(issue.created_at, visit.now())) " by " (visit.name_within(&issue.created_by))

@@ -7,7 +7,7 @@ use punchlist_ops::Error;
 use punchlist_ops::views::IssueView;
 
 use super::filters::Filter;
-use super::{Waits, found, waiting_words, who};
+use super::{Waits, found, found_waiting, waiting_words, who};
 use crate::pages::forms;
 use crate::pages::frame::issues_in;
 use crate::pages::icons::Icon;
@@ -26,20 +26,16 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
         if filter.status.is_some_and(|wanted| wanted != status) {
             continue;
         }
-        let mut page = found(visit, filter, Some(status), CARDS)?;
-        page.issues.retain(|issue| !filter.is_waiting || waits.contains_key(&issue.number));
-        // Cards that wait for the reader come first; otherwise the order stays the same.
-        page.issues.sort_by_key(|issue| !waits.contains_key(&issue.number));
-        columns.push((status, page));
+        columns.push((status, column(visit, filter, status)?));
     }
     let rejected = issues_in(visit, IssueStatus::Rejected);
-    let is_empty = columns.iter().all(|(_, page)| page.issues.is_empty());
+    let is_empty = columns.iter().all(|(_, column)| column.issues.is_empty());
     Ok(html! {
         @if is_empty { (super::list::nothing(filter)) }
         div.board tabindex="0" role="region" aria-label="Board" {
-            @for (status, page) in &columns {
+            @for (status, column) in &columns {
                 @let state = marks::of_issue(*status);
-                @let total = if filter.is_narrow() { page.issues.len() } else {
+                @let total = if filter.is_narrow() || filter.is_waiting { column.issues.len() } else {
                     usize::try_from(issues_in(visit, *status)).unwrap_or(0)
                 };
                 section.column aria-labelledby={"column-" (status.name())} {
@@ -47,10 +43,12 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
                         (state.mark) (state.word) " " span.number { (total) }
                     }
                     ul.cards data-rows="" id={"cards-" (status.name())} {
-                        @for issue in &page.issues { (card(visit, issue, waits)) }
+                        @for (n, issue) in column.issues.iter().enumerate() {
+                            (card(visit, issue, waits, n < column.waiting))
+                        }
                     }
-                    @if page.issues.is_empty() { p.hint { "None" } }
-                    @if page.next_cursor.is_some() {
+                    @if column.issues.is_empty() { p.hint { "None" } }
+                    @if column.has_more {
                         p.more-of {
                             a href=(visit.here(&[("view", None), ("status", Some(status.name()))])) { "Show more" }
                         }
@@ -66,9 +64,34 @@ pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Mark
     })
 }
 
-fn card(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
+/// The cards of a column: those that wait for the reader, then the newest.
+struct Column {
+    issues: Vec<IssueView>,
+    /// How many of them wait.
+    waiting: usize,
+    has_more: bool,
+}
+
+fn column(visit: &Visit, filter: &Filter, status: IssueStatus) -> Result<Column, Error> {
+    let first = found_waiting(visit, filter, Some(status), CARDS)?;
+    let (mut issues, mut has_more) = (first.issues, first.next_cursor.is_some());
+    let waiting = issues.len();
+    if !filter.is_waiting {
+        let newest = found(visit, filter, Some(status), CARDS)?;
+        has_more |= newest.next_cursor.is_some();
+        let is_first = |number: i64| issues.iter().any(|issue| issue.number == number);
+        let others: Vec<IssueView> =
+            newest.issues.into_iter().filter(|issue| !is_first(issue.number)).collect();
+        issues.extend(others);
+        let most = usize::try_from(CARDS).unwrap_or(usize::MAX);
+        has_more |= issues.len() > most;
+        issues.truncate(most);
+    }
+    Ok(Column { issues, waiting, has_more })
+}
+
+fn card(visit: &Visit, issue: &IssueView, waits: &Waits, waiting: bool) -> Markup {
     let held = issue.progress.map_or(0, |progress| progress.held);
-    let waiting = waits.contains_key(&issue.number);
     html! {
         li.card.board-card id={"issue-" (issue.number)} {
             div.card-head {
@@ -81,7 +104,7 @@ fn card(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
             p { (parts::met(issue.progress.as_ref())) }
             @if waiting || held > 0 {
                 p.card-waits {
-                    (waiting_words(waits, issue.number))
+                    (waiting_words(waits, issue.number, waiting))
                     @if held > 0 { span.word.amber { (marks::held()) (held) " held" } }
                 }
             }

@@ -6,9 +6,9 @@ use punchlist_ops::Error;
 use punchlist_ops::views::IssueView;
 
 use super::filters::Filter;
-use super::{Waits, found, waiting_words, who};
+use super::{Waits, cursor, found, found_waiting, waiting_words, who};
 use crate::pages::frame::issues_in;
-use crate::pages::gates::Matter;
+use crate::pages::gates::Item;
 use crate::pages::visit::Visit;
 use crate::pages::{marks, parts, words};
 
@@ -22,38 +22,42 @@ const OPEN: [IssueStatus; 3] = [IssueStatus::InProgress, IssueStatus::Triaged, I
 pub(super) fn draw(visit: &Visit, filter: &Filter, waits: &Waits) -> Result<Markup, Error> {
     let statuses = filter.status.map_or_else(|| OPEN.to_vec(), |status| vec![status]);
     let limit = if filter.status.is_some() { LISTED_ALONE } else { LISTED };
+    let mut mine = found_waiting(visit, filter, filter.status, LISTED_ALONE)?.issues;
     let mut groups = Vec::new();
-    let (mut mine, mut next) = (Vec::new(), None);
-    for status in statuses {
+    let mut next = None;
+    for status in statuses.into_iter().filter(|_| !filter.is_waiting) {
         let page = found(visit, filter, Some(status), limit)?;
-        let (waiting, others): (Vec<IssueView>, Vec<IssueView>) =
-            page.issues.into_iter().partition(|issue| waits.contains_key(&issue.number));
-        mine.extend(waiting);
+        let is_mine = |number: i64| mine.iter().any(|issue| issue.number == number);
+        let others: Vec<IssueView> =
+            page.issues.into_iter().filter(|issue| !is_mine(issue.number)).collect();
         groups.push((status, others, page.next_cursor.is_some()));
         next = page.next_cursor;
     }
     // The longest wait comes first, as in the inbox.
     mine.sort_by_key(|issue| {
-        waits.get(&issue.number).and_then(|all| all.first()).map(crate::pages::gates::Item::since)
+        let since = waits.get(&issue.number).and_then(|all| all.first()).map(Item::since);
+        (since.is_none(), since)
     });
+    if cursor(visit, filter).is_some() {
+        // They are on the first page.
+        mine.clear();
+    }
     let is_empty = mine.is_empty() && groups.iter().all(|(_, issues, _)| issues.is_empty());
-    if is_empty && (!filter.is_waiting || waits.is_empty()) {
+    if is_empty {
         return Ok(nothing(filter));
     }
-    let far = far(visit, filter, waits, &mine);
     Ok(html! {
-        @if !mine.is_empty() || !far.0.is_empty() {
-            (group("waiting", "Waiting for you", waits.len(), &html! {
-                @for issue in &mine { (row(visit, issue, waits)) }
-                (far)
+        @if !mine.is_empty() {
+            (group("waiting", "Waiting for you", mine.len(), &html! {
+                @for issue in &mine { (row(visit, issue, waits, true)) }
             }))
         }
-        @for (status, issues, has_more) in groups.iter().filter(|_| !filter.is_waiting) {
+        @for (status, issues, has_more) in &groups {
             @if !issues.is_empty() {
                 @let state = marks::of_issue(*status);
                 @let count = if filter.is_narrow() { issues.len() } else { count(visit, *status, &mine) };
                 (group(status.name(), &state.word, count, &html! {
-                    @for issue in issues { (row(visit, issue, waits)) }
+                    @for issue in issues { (row(visit, issue, waits, false)) }
                 }))
                 @if *has_more && filter.status.is_none() {
                     p.more-of {
@@ -80,30 +84,6 @@ fn count(visit: &Visit, status: IssueStatus, mine: &[IssueView]) -> usize {
     usize::try_from(issues_in(visit, status)).unwrap_or(0).saturating_sub(above)
 }
 
-/// Issues that wait but are too old to be among those loaded.
-fn far(visit: &Visit, filter: &Filter, waits: &Waits, mine: &[IssueView]) -> Markup {
-    let is_shown = filter.status.is_none() && !filter.is_narrow();
-    let others = waits
-        .iter()
-        .filter(|(number, _)| is_shown && mine.iter().all(|issue| issue.number != **number));
-    html! {
-        @for (number, items) in others {
-            @let title = items.iter().find_map(|item| match &item.matter {
-                Matter::Gate(gate) => gate.issue_title.as_deref(),
-                Matter::Proposal(proposal) => proposal.title.as_deref(),
-                Matter::Review(_) => None,
-            });
-            li.issue-row id={"issue-" (number)} {
-                (marks::in_progress())
-                a.issue-link data-item="" href=(visit.at(&format!("/issues/{number}"))) {
-                    span.issue-number { "#" (number) } " " span.issue-title { (title.unwrap_or("An issue")) }
-                }
-                span.row-waits { (waiting_words(waits, *number)) }
-            }
-        }
-    }
-}
-
 fn group(id: &str, name: &str, count: usize, rows: &Markup) -> Markup {
     html! {
         section.group id={"group-" (id)} aria-labelledby={"group-" (id) "-name"} {
@@ -113,7 +93,7 @@ fn group(id: &str, name: &str, count: usize, rows: &Markup) -> Markup {
     }
 }
 
-fn row(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
+fn row(visit: &Visit, issue: &IssueView, waits: &Waits, is_waiting: bool) -> Markup {
     let state = marks::of_issue(issue.status);
     let deferred = issue.defer_until.filter(|until| *until > visit.now());
     let held = issue.progress.map_or(0, |progress| progress.held);
@@ -125,7 +105,7 @@ fn row(visit: &Visit, issue: &IssueView, waits: &Waits) -> Markup {
                 span.issue-number { "#" (issue.number) } " " span.issue-title { (issue.title) }
             }
             span.row-waits {
-                (waiting_words(waits, issue.number))
+                (waiting_words(waits, issue.number, is_waiting))
                 @if held > 0 { span.word.amber { (marks::held()) (held) " held" } }
                 @if let Some(until) = deferred { span.hint { "deferred until " (words::until(until, visit.now())) } }
             }

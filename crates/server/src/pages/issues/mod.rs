@@ -83,6 +83,12 @@ fn waits(visit: &Visit) -> Result<Waits, Error> {
     Ok(waits)
 }
 
+/// Where the page begins, if it is not the first.
+fn cursor(visit: &Visit, filter: &filters::Filter) -> Option<i64> {
+    let cursor = visit.query("cursor").and_then(|cursor| cursor.parse().ok());
+    cursor.filter(|_| filter.status.is_some())
+}
+
 /// Loads one page of issues.
 fn found(
     visit: &Visit,
@@ -90,16 +96,36 @@ fn found(
     status: Option<IssueStatus>,
     limit: i64,
 ) -> Result<issue_list::Output, Error> {
-    let cursor = visit.query("cursor").and_then(|cursor| cursor.parse().ok());
-    visit.run::<IssueList>(issue_list::Input {
+    let input = wanted(filter, status, limit);
+    visit.run::<IssueList>(issue_list::Input { cursor: Cursor(cursor(visit, filter)), ..input })
+}
+
+/// Loads the issues that wait for the reader. They come first, however old they are, so they are not
+/// searched for in a page of the newest.
+fn found_waiting(
+    visit: &Visit,
+    filter: &filters::Filter,
+    status: Option<IssueStatus>,
+    limit: i64,
+) -> Result<issue_list::Output, Error> {
+    if frame::waiting_here(visit) == 0 {
+        return Ok(issue_list::Output { issues: Vec::new(), next_cursor: None });
+    }
+    let input = wanted(filter, status, limit);
+    visit.run::<IssueList>(issue_list::Input { waiting: Some(true), ..input })
+}
+
+fn wanted(filter: &filters::Filter, status: Option<IssueStatus>, limit: i64) -> issue_list::Input {
+    issue_list::Input {
         status,
         text: Maybe(filter.text.clone()),
         open: None,
         label: Maybe(filter.label.clone()),
         assignee: Maybe(filter.assignee.clone()),
+        waiting: None,
         limit: Limit::of(limit),
-        cursor: Cursor(cursor.filter(|_| filter.status.is_some())),
-    })
+        cursor: Cursor::FIRST,
+    }
 }
 
 /// The text of a filter, if it is valid.
@@ -107,18 +133,23 @@ fn title(text: Option<&str>) -> Option<Title> {
     text.and_then(|text| Title::new(text).ok())
 }
 
-/// The open decisions of an issue: their kind, with an icon.
-fn waiting_words(waits: &Waits, number: i64) -> Markup {
+/// The open decisions of an issue: their kind, with an icon. Only so many decisions are loaded; of the
+/// others it is known that they wait.
+fn waiting_words(waits: &Waits, number: i64, is_waiting: bool) -> Markup {
+    let items = waits.get(&number);
     html! {
-        @for item in waits.get(&number).into_iter().flatten() {
+        @for item in items.into_iter().flatten() {
             @let (kind, icon) = item.kind();
             span.waits { (icon.draw()) (kind) }
         }
+        @if is_waiting && items.is_none() { span.waits { (Icon::Inbox.draw()) "Waiting" } }
     }
 }
 
 /// The person or agent that works on it.
 fn who(visit: &Visit, issue: &IssueView) -> String {
     let by = issue.assignee.as_deref().or(issue.worker.as_deref());
-    by.or(issue.assignment.as_deref()).map(|by| visit.name(by)).unwrap_or_default()
+    // The id of a session in which no agent has acted yet says nothing.
+    let to = issue.assignment.as_deref().filter(|to| !to.starts_with("session:"));
+    by.or(to).map(|by| visit.name(by)).unwrap_or_default()
 }

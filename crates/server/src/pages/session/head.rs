@@ -34,11 +34,17 @@ impl At<'_> {
         self.runs.iter().find(|run| run.state != RunState::Ended)
     }
 
-    pub(super) fn agent(&self) -> &str {
-        match self.open_run().or(self.runs.first()) {
-            Some(run) => words::of_run(run),
-            None => words::name(&self.session.started_by),
+    /// The agent that works here; `None` if none has acted yet.
+    pub(super) fn agent(&self) -> Option<&str> {
+        match self.open_run() {
+            Some(run) => Some(words::of_run(run)),
+            None => words::agent_of(self.session, self.runs.first()),
         }
+    }
+
+    /// Its name at the start of a sentence.
+    fn named(&self) -> &str {
+        self.agent().unwrap_or("The agent")
     }
 }
 
@@ -100,7 +106,7 @@ fn state(visit: &Visit, at: &At<'_>) -> Markup {
     let current = at.steps.iter().find(|step| step.is_current);
     if at.session.paused_by.is_some() {
         return html! {
-            (marks::held()) span { b { "Paused." } " " (at.agent()) " does not continue until you resume it." }
+            (marks::held()) span { b { "Paused." } " " (at.named()) " does not continue until you resume it." }
         };
     }
     match (at.session.state, at.open_run()) {
@@ -111,12 +117,15 @@ fn state(visit: &Visit, at: &At<'_>) -> Markup {
         },
         (_, Some(run)) => on_run(visit, run, current.map(|step| step.title.as_str())),
         (SessionState::Paused, None) => html! {
-            (marks::held()) span { b { (at.agent()) } " waits for an answer." }
+            (marks::held()) span { b { (at.named()) } " waits for an answer." }
         },
         (SessionState::Active, None) => html! {
             (marks::pending(marks::Shape::Round))
             span {
-                b { (at.agent()) } " is not working at the moment. "
+                @match at.agent() {
+                    Some(agent) => { b { (agent) } " is not working at the moment. " }
+                    None => "No agent has started yet. ",
+                }
                 "Last change " (words::ago(at.session.updated_at, now)) "."
             }
         },

@@ -198,17 +198,18 @@ fn stopped(runs: &[RunView]) -> Markup {
 }
 
 /// "Stopped: everything on the list is done."
-fn stop_sentence(run: &RunView) -> String {
-    let Some(reason) = run.stop_reason else { return "Stopped.".to_owned() };
-    match run.stop_detail.as_deref().filter(|detail| !detail.trim().is_empty()) {
+fn stop_sentence(run: &RunView) -> Markup {
+    let Some(reason) = run.stop_reason else { return html! { "Stopped." } };
+    let said = match run.stop_detail.as_deref().filter(|detail| !detail.trim().is_empty()) {
         Some(detail) => format!("Stopped: {}. {}", reason.words(), words::sentence(detail)),
         None => format!("Stopped: {}.", reason.words()),
-    }
+    };
+    words::quoted(&said)
 }
 
 /// The message field at the end of the conversation.
-fn post(visit: &Visit, agent: &str, is_ended: bool) -> Markup {
-    let label = format!("Message to {agent}");
+fn post(visit: &Visit, agent: Option<&str>, is_ended: bool) -> Markup {
+    let label = format!("Message to {}", agent.unwrap_or("the agent"));
     let hint = match is_ended {
         true => "The session has ended. A message starts it again.",
         false => "It reads this at its next turn.",

@@ -1,6 +1,7 @@
 //! One run: its activity or why it stopped, and its part of the conversation.
 
 use maud::html;
+use punchlist_core::MessageId;
 use punchlist_core::conversation::MessageKind;
 use punchlist_core::run::RunState;
 use punchlist_ops::Error;
@@ -35,6 +36,10 @@ fn messages(visit: &Visit, run: &RunView) -> Result<(Vec<MessageView>, bool), Er
         })
     };
     let from = visit.query("after").unwrap_or(&run.turn_id);
+    // The turn of a host's run may have the host's own id, which is no message.
+    if visit.query("after").is_none() && MessageId::parse(from).is_none() {
+        return Ok((Vec::new(), false));
+    }
     let mut found = ask(Some(from), None, false, chat::SHOWN + 1)?.messages;
     let has_more = i64::try_from(found.len()).unwrap_or(0) > chat::SHOWN;
     if has_more {
@@ -117,7 +122,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                     div data-end="" {}
                 }
                 @if let Some(session) = &session {
-                    (super::post(visit, words::of_run(run), head::is_ended(session)))
+                    (super::post(visit, Some(words::of_run(run)), head::is_ended(session)))
                 }
             }
             aside.rail aria-label="About this run" {

@@ -4,6 +4,7 @@
 use punchlist_core::event::ReadingRecorded;
 use punchlist_core::metric::Reading;
 use punchlist_core::mission::{Pillar, apply_mission};
+use punchlist_core::project::Merges;
 use punchlist_core::{Event, Mission};
 
 use super::fields;
@@ -25,9 +26,14 @@ impl MissionFold {
     }
 
     /// Returns the differences; `None` if no mission was folded.
-    pub(super) fn close(&mut self, tx: &mut Tx<'_>) -> Result<Option<Vec<String>>, Error> {
+    pub(super) fn close(
+        &mut self,
+        tx: &mut Tx<'_>,
+        merges: &Merges,
+    ) -> Result<Option<Vec<String>>, Error> {
         let mut readings = std::mem::take(&mut self.readings);
-        let Some(folded) = self.mission.take() else { return Ok(None) };
+        let Some(mut folded) = self.mission.take() else { return Ok(None) };
+        folded.project_id = merges.home(folded.project_id);
         let named = format!("mission {}", folded.slug);
         let row = match tx.mission_by_id(folded.id) {
             Ok(Some(row)) => row,

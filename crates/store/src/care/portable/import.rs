@@ -157,6 +157,9 @@ impl<'r> Source<'r> {
                 return Err(self.fault("it comes after the last line of the export"));
             }
         }
+        if self.is_older {
+            tx.fill_taken()?;
+        }
         close(tx, &imported)?;
         Ok(imported)
     }

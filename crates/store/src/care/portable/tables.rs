@@ -109,7 +109,8 @@ macro_rules! table {
 #[rustfmt::skip]
 pub(super) static TABLES: &[Table] = &[
     table!("projects" by "id",
-        1 text "id", 2 text "name", 3 int "created_at", 4 int "last_issue"),
+        1 text "id", 2 text "name", 3 int "created_at", 4 int "last_issue",
+        5 opt_text "merged_into"),
     table!("missions" by "id",
         1 text "id", 2 text "project_id", 3 text "slug", 4 text "name", 5 text "description",
         6 text "status", 7 text "\"jsonConfig\"", 8 text "conversation_id", 9 opt_int "last_cycle_at",
@@ -142,7 +143,7 @@ pub(super) static TABLES: &[Table] = &[
         27 int "created_at", 28 int "updated_at", 29 opt_int "started_at", 30 opt_int "settled_at",
         31 opt_int "removed_at", 32 opt_text "related_pillars", 33 opt_text "wishes",
         34 opt_text "overdue_notified_for", 35 opt_int "archived_at",
-        36 opt_text "after_ids"),
+        36 opt_text "after_ids", 37 opt_int "assigned_by_taking"),
     table!("todo_notes" by "todo_id, n",
         1 text "todo_id", 2 int "n", 3 text "author", 4 text "text", 5 int "created_at"),
     table!("leases" by "todo_id",

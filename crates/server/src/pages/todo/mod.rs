@@ -1,23 +1,24 @@
 //! One todo of any list: its state and claim, its reason, the chat of its execution, its history.
 
+mod history;
+
 use maud::{Markup, html};
 use punchlist_core::delegation::DelegationState;
-use punchlist_core::{Status, Time, TodoKind};
+use punchlist_core::{Status, TodoKind};
 use punchlist_ops::Error;
 use punchlist_ops::operations::gate_list::ReviewView;
 use punchlist_ops::operations::todo_show::{self, Output, TodoShow};
 use punchlist_ops::views::todo::ClaimView;
 use serde_json::json;
 
-use super::chat::{self, Around};
-use super::forms::{self, Done, Field, Form, missing, unknown};
-use super::frame::{self, Head, Section, Shown};
-use super::gates;
-use super::icons::Icon;
-use super::items::{self, Facts};
-use super::notice::{self, Notice, Tone};
-use super::visit::Visit;
-use super::{markdown, parts, plans, words};
+use crate::pages::chat::{self, Around};
+use crate::pages::forms::{self, Done, Field, Form, missing, unknown};
+use crate::pages::frame::{self, Head, Section, Shown};
+use crate::pages::gates;
+use crate::pages::items::{self, Facts};
+use crate::pages::notice::{self, Notice, Tone};
+use crate::pages::visit::Visit;
+use crate::pages::{markdown, parts, plans, words};
 
 /// The key of the message form.
 const POST: &str = "post";
@@ -45,7 +46,7 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                 @if let Some(claim) = claim { (review(visit, &shown, claim)) }
                 (why(&shown))
                 (execution(visit, &shown))
-                (history(visit, &shown))
+                (history::draw(visit, &shown))
             }
             (rail(visit, &shown))
         }
@@ -165,6 +166,10 @@ fn execution(visit: &Visit, shown: &Output) -> Markup {
         Some("all") => 0,
         _ => all.len().saturating_sub(limit),
     };
+    let hint = match shown.todo.status.is_settled() {
+        true => "The todo is closed. The agent may answer here; the todo stays as it is.",
+        false => "The agent reads this at its next turn.",
+    };
     let around = Around { runs: &[], is_newest: true, is_live: at_work.is_some() };
     html! {
         section aria-labelledby="execution-title" {
@@ -182,79 +187,18 @@ fn execution(visit: &Visit, shown: &Output) -> Markup {
                 (Some(agent), _) => (notice::show(Tone::Changed, &html! {
                     b { (agent) } " is working. You can read along, and post when it is idle."
                 })),
-                (None, Some(_)) => (forms::form(visit, POST, "post", &html! {
-                    (forms::field(visit, POST, &Field {
-                        name: "text", label: "Message",
-                            hint: "The agent reads this at its next turn.",
-                            lines: 3, ..Field::default()
+                (None, Some(_)) => div.post-box {
+                    (forms::form(visit, POST, "post", &html! {
+                        (forms::field(
+                            visit,
+                            POST,
+                            &Field { name: "text", label: "Message", hint, lines: 3, ..Field::default() },
+                        ))
+                        (forms::refusal(visit, POST))
+                        (forms::submit("Post", ""))
                     }))
-                    (forms::refusal(visit, POST))
-                    (forms::submit("Post", ""))
-                })),
+                }
                 (None, None) => {},
-            }
-        }
-    }
-}
-
-/// The history of the todo, in order.
-fn history(visit: &Visit, shown: &Output) -> Markup {
-    let todo = &shown.todo;
-    let mut entries: Vec<(Time, Icon, Markup)> = Vec::new();
-    let said = |who: &str, what: &str| html! { p { b { (visit.name(who)) } " " (what) } };
-    entries.push((todo.created_at, Icon::Plus, said(&todo.origin_agent, "added it")));
-    if let Some(at) = todo.started_at {
-        entries.push((at, Icon::Play, html! { p { "It was started" } }));
-    }
-    for note in &shown.notes {
-        let words = html! {
-            p { b { (visit.name(&note.author)) } " noted" } div.comment.md { (markdown::render(&note.text)) }
-        };
-        entries.push((note.at, Icon::Note, words));
-    }
-    for one in &shown.delegations {
-        let by =
-            html! { p { b { (visit.name(&one.delegated_by)) } " delegated it to " (one.agent) } };
-        entries.push((one.created_at, Icon::Send, by));
-        if let Some(at) = one.finished_at {
-            let what = match one.state {
-                DelegationState::Failed => {
-                    html! {
-                        p { b { (one.agent) } " failed" } @if let Some(error) = &one.error { div.comment { (error) } }
-                    }
-                }
-                DelegationState::Cancelled => html! { p { b { (one.agent) } " was stopped" } },
-                _ => html! { p { b { (one.agent) } " returned it" } },
-            };
-            entries.push((at, Icon::Again, what));
-        }
-    }
-    for late in &shown.late_reports {
-        let words = html! {
-            p { b { (visit.name(&late.by)) } " reported after the todo went to another agent; the report was ignored" }
-            div.comment {
-                (late.outcome)
-            }
-        };
-        entries.push((late.at, Icon::Note, words));
-    }
-    if let Some(claim) = &todo.claim {
-        entries.push((claim.at, Icon::Review, said(&claim.by, "claimed that it is done")));
-    }
-    if let Some(at) = todo.settled_at {
-        let word =
-            if todo.status == Status::Cancelled { "It was cancelled" } else { "It was completed" };
-        let own = if todo.self_accepted { ". The agent accepted its own claim" } else { "" };
-        entries.push((at, Icon::Tick, html! { p { (word) (own) } }));
-    }
-    entries.sort_by_key(|(at, ..)| *at);
-    html! {
-        section aria-labelledby="history-title" {
-            h2 id="history-title" { "History" }
-            ol.history id="history" {
-                @for (at, icon, words) in &entries {
-                    li { (icon.draw()) div.entry-text { (words) } span.when { (words::ago(*at, visit.now())) } }
-                }
             }
         }
     }
