@@ -111,8 +111,9 @@ impl From<rusqlite::Error> for Error {
 /// Converts an error of a PostgreSQL server by its SQLSTATE.
 pub(crate) fn of_server(code: &str, said: String) -> Error {
     let kind = match code {
-        // A unique key, a serialisation failure, a deadlock.
-        "23505" | "40001" | "40P01" => ErrorKind::Conflict,
+        // A unique key, a serialisation failure, a deadlock; a division by zero is how a statement
+        // says that it comes too late for the log (`rows::in_log_order`).
+        "23505" | "40001" | "40P01" | "22012" => ErrorKind::Conflict,
         "25006" => ErrorKind::ReadOnly,
         "53100" => ErrorKind::Full,
         // A lock that is not available, too many connections, or a statement that took too long.

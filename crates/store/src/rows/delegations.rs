@@ -317,7 +317,9 @@ impl Tx<'_> {
         let proposal = delegation.proposal.as_ref().map(serde_json::to_string).transpose()?;
         let decision = decision_text(delegation)?;
         self.write(
-            sql!(
+            in_log_order!(
+                self,
+                "delegations",
                 "UPDATE delegations SET state = $2, attempts = $3, result = $4, error = $5, \
                  proposal = $6, decision = $7, updated_at = $8, finished_at = $9 WHERE id = $1"
             ),

@@ -254,7 +254,9 @@ impl Tx<'_> {
         let id = gate.id.to_string();
         let response = gate.response.as_ref().map(ToString::to_string);
         self.write(
-            sql!(
+            in_log_order!(
+                self,
+                "gates",
                 "UPDATE gates SET state = $2, revision = $3, response = $4, answered_by = $5, \
                  answered_at = $6, collected_at = $7 WHERE id = $1"
             ),

@@ -244,7 +244,9 @@ impl Tx<'_> {
     pub fn update_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let (id, judged) = (issue.id.to_string(), judged_text(issue)?);
         self.write(
-            sql!(
+            in_log_order!(
+                self,
+                "issues",
                 "UPDATE issues SET status = $2, assignment = $3, revision = $4, updated_at = $5, \
                  defer_until = $6, judged = $7 WHERE id = $1"
             ),

@@ -183,11 +183,14 @@ impl Tx<'_> {
         let (id, project) = (list.id.to_string(), list.project_id.to_string());
         let (outer, inner) = list.scope.keys();
         self.write(
-            sql!(
+            in_log_order!(
+                self,
+                "lists",
                 "INSERT INTO lists (",
                 columns!(),
                 ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO UPDATE \
-                 SET archived_at = excluded.archived_at, last_seq = excluded.last_seq"
+                 SET archived_at = excluded.archived_at, last_seq = excluded.last_seq \
+                 WHERE lists.id = excluded.id"
             ),
             &[
                 (&id).into(),

@@ -242,7 +242,9 @@ impl Tx<'_> {
         let config = serde_json::to_string(&Config { cadence, todo })?;
         let conversation = mission.conversation_id.to_string();
         self.write(
-            sql!(
+            in_log_order!(
+                self,
+                "missions",
                 "INSERT INTO missions (",
                 columns!(),
                 ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
@@ -250,7 +252,7 @@ impl Tx<'_> {
                  description = excluded.description, status = excluded.status, \
                  \"jsonConfig\" = excluded.\"jsonConfig\", \
                  last_cycle_at = excluded.last_cycle_at, next_cycle_at = excluded.next_cycle_at, \
-                 updated_at = excluded.updated_at"
+                 updated_at = excluded.updated_at WHERE missions.id = excluded.id"
             ),
             &[
                 (&id).into(),

@@ -2,6 +2,26 @@
 //!
 //! Every function is a method of [`crate::Tx`]; none of them makes a decision.
 
+/// A statement that changes a row whose events are folded. Its text must end with a condition.
+///
+/// On PostgreSQL an event gets the number of its transaction, and a transaction gets its number with
+/// its first lock. If a transaction with a higher number has changed the row since, the event would
+/// come too early in the log. So the statement fails then, with a division by zero, which counts as a
+/// conflict: the transaction runs again with a new number (ADR 0004). Very old rows have wrapped
+/// numbers that look new, so the comparison reaches only a million transactions ahead.
+macro_rules! in_log_order {
+    ($tx:expr, $table:literal, $($text:expr),+ $(,)?) => {
+        $tx.dialect().pick(
+            sql!($($text),+),
+            sql!(
+                $($text),+,
+                " AND 1 / CASE WHEN age(", $table, ".xmin) BETWEEN -1000000 AND -1 \
+                 THEN 0 ELSE 1 END = 1"
+            ),
+        )
+    };
+}
+
 pub mod agents;
 pub mod answers;
 pub mod conversations;

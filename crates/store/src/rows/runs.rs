@@ -231,7 +231,7 @@ impl Tx<'_> {
     fn update_run(&mut self, run: &Run) -> Result<(), Error> {
         let (id, data) = (run.id.to_string(), serde_json::to_string(run)?);
         self.write(
-            sql!("UPDATE runs SET state = $2, data = $3 WHERE id = $1"),
+            in_log_order!(self, "runs", "UPDATE runs SET state = $2, data = $3 WHERE id = $1"),
             &[(&id).into(), run.state.name().into(), (&data).into()],
         )
     }

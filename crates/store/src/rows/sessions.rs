@@ -232,7 +232,9 @@ impl Tx<'_> {
         let id = session.id.to_string();
         let issue = session.bound_issue.map(|id| id.to_string());
         self.write(
-            sql!(
+            in_log_order!(
+                self,
+                "sessions",
                 "UPDATE sessions SET state = $2, bound_issue = $3, updated_at = $4, \
                  ended_at = $5, paused_by = $6, external_id = $7, directory = $8, title = $9 \
                  WHERE id = $1"

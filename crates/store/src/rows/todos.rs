@@ -109,7 +109,9 @@ impl Tx<'_> {
     /// Updates a row, except for the columns that never change (id, list, creation).
     pub fn update_todo(&mut self, todo: &Todo) -> Result<(), Error> {
         self.write_todo(
-            sql!(
+            in_log_order!(
+                self,
+                "todos",
                 "UPDATE todos SET parent_id = $4, kind = $5, title = $6, description = $7, \
                  justification = $8, completion_criteria = $9, agent_type = $10, status = $11, \
                  priority = $12, position = $13, phase = $14, deadline = $15, origin_agent = $16, \
@@ -132,7 +134,9 @@ impl Tx<'_> {
         // A status change may also have ended the hold.
         let hold = todo.hold.as_ref().map(serde_json::to_string).transpose()?;
         self.write(
-            sql!(
+            in_log_order!(
+                self,
+                "todos",
                 "UPDATE todos SET status = $2, assignee = $3, started_at = $4, updated_at = $5, \
                  hold = $6, assigned_by_taking = $7 WHERE id = $1"
             ),

@@ -1,5 +1,7 @@
 //! Issue rows: written and read in full, numbered without collision, folded from the log.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
@@ -41,18 +43,61 @@ fn refused(refused: &punchlist_core::Refused) -> Error {
 
 fn go(fixture: &Fixture, number: i64, status: IssueStatus) -> Issue {
     let stamp = fixture.stamp();
-    let job = move |tx: &mut Tx<'_>| {
-        let mut state = tx.issue(stamp.project, number, Lock::Row)?;
-        let command = TransitionIssue { status, reason: None, confirm: false };
-        let issue = state.as_ref().ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))?;
-        let (closing, mut ids) = (Closing::default(), ids(77));
-        let decided = command
-            .decide((issue, closing), By { actor: &stamp.actor, now: stamp.at, ids: &mut ids });
-        let decision = decided.map_err(|no| refused(&no))?;
-        tx.record_issue(&mut state, &decision, &stamp)?;
-        state.ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))
-    };
-    fixture.store.write(job).unwrap()
+    fixture.store.write(move |tx| transition(tx, &stamp, number, status)).unwrap()
+}
+
+fn transition(
+    tx: &mut Tx<'_>,
+    stamp: &Stamp,
+    number: i64,
+    status: IssueStatus,
+) -> Result<Issue, Error> {
+    let mut state = tx.issue(stamp.project, number, Lock::Row)?;
+    let command = TransitionIssue { status, reason: None, confirm: false };
+    let issue = state.as_ref().ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))?;
+    let (closing, mut ids) = (Closing::default(), ids(77));
+    let decided =
+        command.decide((issue, closing), By { actor: &stamp.actor, now: stamp.at, ids: &mut ids });
+    let decision = decided.map_err(|no| refused(&no))?;
+    tx.record_issue(&mut state, &decision, stamp)?;
+    state.ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))
+}
+
+/// A transaction gets its number with its first lock. If it changes an issue that a transaction
+/// with a higher number has changed since, its own event would come first in the log. It is run
+/// again with a new number, so that folding the log gives the row.
+#[test]
+fn the_log_has_the_changes_of_an_issue_in_the_order_of_their_commits_on_postgres() {
+    let fixture = Fixture::new(Backend::Postgres);
+    let stamp = fixture.stamp();
+    for (title, seed) in [("one", 1), ("two", 2)] {
+        file(&fixture.store, &stamp, title, "", seed).unwrap();
+    }
+    let (store, attempts) = (Arc::clone(&fixture.store), Arc::new(AtomicUsize::new(0)));
+    let (inside, entered) = channel();
+    let (release, released) = channel::<()>();
+    let counted = Arc::clone(&attempts);
+    let waiting = thread::spawn(move || {
+        store.write(move |tx| {
+            tx.issue(stamp.project, 1, Lock::Row)?;
+            if counted.fetch_add(1, Ordering::Relaxed) == 0 {
+                inside.send(()).unwrap();
+                released.recv().unwrap();
+            }
+            transition(tx, &stamp, 2, IssueStatus::InProgress)
+        })
+    });
+    entered.recv().unwrap();
+    go(&fixture, 2, IssueStatus::Triaged);
+    release.send(()).unwrap();
+    let issue = waiting.join().unwrap().unwrap();
+    assert_eq!((issue.status, issue.revision), (IssueStatus::InProgress, 3));
+    assert_eq!(attempts.load(Ordering::Relaxed), 2);
+    let mut folded = None;
+    for event in fixture.log(4).iter().filter(|event| event.aggregate == issue.id.to_string()) {
+        apply_issue(&mut folded, &event.event().unwrap().unwrap(), event.at);
+    }
+    assert_eq!(folded, Some(issue));
 }
 
 fn every_field_of_an_issue_comes_back(backend: Backend) {
