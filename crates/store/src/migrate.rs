@@ -144,6 +144,11 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0034_merges.sql"),
         postgres: include_str!("schema/postgres/0034_merges.sql"),
     },
+    Migration {
+        version: 35,
+        sqlite: include_str!("schema/sqlite/0035_lookups.sql"),
+        postgres: include_str!("schema/postgres/0035_lookups.sql"),
+    },
 ];
 
 /// How a store's version compares with ours.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::draft::Draft;
 use crate::event::ListArchived;
 use crate::list::ArchiveReason;
+use crate::plan::dropped;
 use crate::{Refusal, Refused, TodoKind};
 
 /// Mark the whole list as archived. No item is settled or deleted.
@@ -22,7 +23,8 @@ impl ArchiveList {
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
         draft.leave_on_list(TodoKind::Step, None)?;
         let tally = &draft.state.tally;
-        let open = tally.backlog + tally.active();
+        let open =
+            (tally.backlog + tally.active()).saturating_sub(dropped(&draft.state).len() as u64);
         if self.reason == ArchiveReason::Finished && open > 0 && !self.confirm {
             return Err(Refusal::OpenTasks { open }.into());
         }

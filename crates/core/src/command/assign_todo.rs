@@ -22,7 +22,9 @@ impl AssignTodo {
         if draft.leave(self.todo_id)? == Leave::Kept {
             return Ok(());
         }
-        let todo = draft.open(self.todo_id)?;
+        draft.open(self.todo_id)?;
+        draft.not_dropped(self.todo_id)?;
+        let todo = draft.todo(self.todo_id)?;
         if !self.is_known {
             return Err(Refusal::UnknownAgent { agent: self.assignee.clone() }.into());
         }

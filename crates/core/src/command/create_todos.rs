@@ -159,6 +159,7 @@ impl Draft<'_> {
             Some(todo_id) if !self.policy().nests => Err(Refusal::BadParent { todo_id }.into()),
             Some(todo_id) => {
                 self.open(todo_id)?;
+                self.not_dropped(todo_id)?;
                 // The same limit as in a plan file. The ancestors of a loaded item are loaded, too.
                 if self.level(todo_id) >= LEVELS_MAX {
                     return Err(Refusal::PlanTooDeep { limit: LEVELS_MAX }.into());

@@ -82,22 +82,20 @@ impl Draft<'_> {
     }
 
     /// Refuses a task that another agent was assigned. An assignment made by taking ends with its
-    /// lease, so a task whose lease has expired may be taken.
+    /// lease, and the caller has checked that nobody holds one.
     fn not_assigned_to_another(&self, id: TodoId) -> Result<(), Refused> {
         let todo = self.todo(id)?;
         let Some(agent) = todo.assignee.clone().filter(|_| self.policy().assigning_starts) else {
             return Ok(());
         };
-        let lease = self.state.leases.get(&id);
-        let is_over = todo.assigned_by_taking && lease.is_some_and(|lease| lease.holder.is_some());
-        if agent == self.actor.agent || is_over {
+        if agent == self.actor.agent || todo.assigned_by_taking {
             return Ok(());
         }
         Err(Refusal::AssignedToAnother { todo_id: id, title: todo.title.clone(), agent }.into())
     }
 
     /// Refuses a task with a cancelled task above it.
-    fn not_dropped(&self, id: TodoId) -> Result<(), Refused> {
+    pub(super) fn not_dropped(&self, id: TodoId) -> Result<(), Refused> {
         let todo = self.todo(id)?;
         match cancelled_above(&self.state, todo) {
             None => Ok(()),

@@ -149,12 +149,21 @@ impl OpenGate {
         if !self.is_checkpoint() {
             return Ok(None);
         }
+        let closed = ground.issue.filter(|issue| issue.status.is_closed());
         let purpose = match self.purpose {
             Some(Purpose::SignOff) if ground.issue.is_none() => return Err(Refusal::Unbound.into()),
             Some(purpose) => purpose,
-            None if ground.checklist.is_some_and(criteria_met) => Purpose::SignOff,
+            None if closed.is_none() && ground.checklist.is_some_and(criteria_met) => {
+                Purpose::SignOff
+            }
             None => Purpose::Pause,
         };
+        // Closing an issue ended its sign-offs: there is nothing left to sign off.
+        if let (Purpose::SignOff, Some(issue)) = (purpose, closed) {
+            let Issue { number, status, .. } = *issue;
+            let allowed = Vec::new();
+            return Err(Refusal::WrongIssueStatus { number, status, to: self.end, allowed }.into());
+        }
         // The answer lets the asking session close the issue, so it must be that issue's session.
         if let (Purpose::SignOff, Some(issue)) = (purpose, ground.issue)
             && ground.session.is_none_or(|session| session.bound_issue != Some(issue.id))

@@ -123,12 +123,15 @@ impl<'a> Tree<'a> {
         self.branches.iter().enumerate().filter(is_leaf).map(|(_, branch)| branch)
     }
 
-    /// How many tasks without subtasks are in which status.
+    /// How many tasks without subtasks are in which status. An open task below a cancelled one
+    /// counts as cancelled.
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         for leaf in self.leaves() {
-            *tally.of(leaf.todo.status) += 1;
+            let is_left_out = leaf.is_dropped && !leaf.todo.status.is_settled();
+            let status = if is_left_out { Status::Cancelled } else { leaf.todo.status };
+            *tally.of(status) += 1;
         }
         tally
     }

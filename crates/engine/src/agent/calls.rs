@@ -202,12 +202,34 @@ fn result_steps(call: &ToolCall, said: ToolOutput, drive: Option<Step>) -> Vec<S
     std::iter::once(Step::Result(result)).chain(drive).collect()
 }
 
-/// The answer or the refusal of one of punchlist's own tools. A temporary error is returned as the
-/// run's: a process continues the run later.
+/// The answer or the refusal of one of punchlist's own tools. A temporary error of the store is
+/// returned as the run's: a process continues the run later. A refusal is for the model, even if the
+/// same call may succeed later.
 fn own_result<T>(made: Result<T, Error>) -> Result<Result<T, ToolOutput>, Error> {
     match made {
         Ok(answer) => Ok(Ok(answer)),
-        Err(error) if is_temporary(&error) => Err(error),
+        Err(error) if is_temporary(&error) && !matches!(error, Error::Refused(_)) => Err(error),
         Err(error) => Ok(Err(ToolOutput::error(error.to_json().to_string()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_core::{AgentPath, ConversationId, Ids, Refusal, Time};
+    use punchlist_store::{Error as StoreError, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_for_the_model_even_if_it_may_pass_later() {
+        let refused = Error::from(Refusal::UnknownIssue { number: 7 });
+        assert!(matches!(own_result::<()>(Err(refused)), Ok(Err(_))));
+        let conversation = ConversationId::from(Ids::new(Time::from_micros(0), 1).ulid());
+        let agent = AgentPath::primary();
+        let later = Error::from(Refusal::AgentAtWork { conversation, agent });
+        assert!(later.meaning().retryable);
+        assert!(matches!(own_result::<()>(Err(later)), Ok(Err(_))));
+        let store = Error::from(StoreError::new(ErrorKind::Busy, "another process is writing"));
+        assert!(own_result::<()>(Err(store)).is_err());
     }
 }

@@ -137,8 +137,7 @@ impl Call<'_, '_> {
         todo: TodoId,
         (assignee, by): (&AgentPath, &str),
     ) -> Result<(), Error> {
-        let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
-        for (found, lease) in self.tx.delegations(project, &wanted, i64::MAX)? {
+        for (found, lease) in self.tx.delegations_of_todo(todo)? {
             let holder = lease.as_ref().and_then(|lease| lease.holder.as_deref());
             if follow::is_replaced(&found, holder, (assignee, by)) {
                 self.call_off(project, found.id, follow::REPLACED)?;

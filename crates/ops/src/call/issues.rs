@@ -35,9 +35,10 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Two issues for a change. They are always locked in the order of their numbers.
+    /// Two issues for a change. They are locked in the order of their ids, as everywhere.
     pub(crate) fn two_issues(&mut self, one: i64, other: i64) -> Result<(Issue, Issue), Error> {
-        self.issue(one.min(other), Lock::Row)?;
+        let (first, second) = (self.issue(one, Lock::No)?.id, self.issue(other, Lock::No)?.id);
+        self.tx.issue_by_id(first.min(second), Lock::Row)?;
         Ok((self.issue(one, Lock::Row)?, self.issue(other, Lock::Row)?))
     }
 

@@ -87,7 +87,9 @@ impl Call<'_, '_> {
         confirm: Option<bool>,
     ) -> Result<PlanArchived, Error> {
         self.known_plan(scope)?;
-        let Some(mut snapshot) = self.lock(scope, Load::Counts)? else {
+        // A finished plan may have open tasks below cancelled ones, which only the tree shows.
+        let load = if reason == ArchiveReason::Finished { Load::All } else { Load::Counts };
+        let Some(mut snapshot) = self.lock(scope, load)? else {
             let (branch, plan_file) = scope.keys();
             let (branch, plan_file) = (branch.to_owned(), plan_file.to_owned());
             return Err(Refusal::UnknownPlan { plan_file, branch }.into());

@@ -86,7 +86,7 @@ impl Define for DelegateOp {
         };
         let is_async = input.is_async == Some(true);
         let (run, in_chat) = (call.envelope().context.run, conversation_id.is_some());
-        let is_configured = call.envelope().agents.does(kind.as_str(), in_chat);
+        let is_configured = call.envelope().agents().does(kind.as_str(), in_chat);
         let warning = (!is_configured).then(|| unconfigured(kind.as_str()));
         let delegation = call.delegate(&Delegate {
             review: call.envelope().agents().review(kind.as_str()),

@@ -239,9 +239,19 @@ fn late_reports(
         late.retain(|report| had.iter().any(|had| had.is(&report.by)));
     }
     for delegation in delegations {
+        let mut had = Vec::new();
         for recorded in call.tx().refusals_on(&delegation.id.to_string())? {
-            let Some(Event::DelegationRefused(refused)) = recorded.event()? else { continue };
-            let Some(outcome) = refused.said else { continue };
+            let refused = match recorded.event()? {
+                Some(Event::DelegationStarted(started)) => {
+                    had.push(started.by);
+                    continue;
+                }
+                Some(Event::DelegationRefused(refused)) => refused,
+                _ => continue,
+            };
+            let Some(outcome) = refused.said.filter(|_| had.contains(&recorded.actor)) else {
+                continue;
+            };
             late.push(LateReport { by: recorded.actor, outcome, at: recorded.at });
         }
     }

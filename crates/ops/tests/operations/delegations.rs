@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use punchlist_core::Role;
+use punchlist_core::{Actor, AgentPath, Role};
 use punchlist_ops::config::{Origin, Roster};
 use punchlist_ops::{Envelope, Error};
 use punchlist_testkit::{Backend, World, on_every_store};
@@ -349,6 +349,13 @@ fn a_report_after_a_reassignment_is_refused_and_kept(backend: Backend) {
         world.call("task_assign", json!({ "taskId": task, "agent": "primary" })).unwrap();
         assign("coder");
         assign("other");
+        // An agent that never had the work is refused too, but its report is not a late result.
+        let id = &world.call("delegation_list", json!({})).unwrap()["delegations"][0]["id"];
+        let mut stranger = world.envelope(Role::Worker);
+        stranger.actor =
+            Actor::new(Role::Worker, AgentPath::parse("primary.subagents.stranger").unwrap());
+        let report = json!({ "delegationId": id, "epoch": 77, "result": "never mine" });
+        world.call_in(&stranger, "delegation_report", report).unwrap_err();
     });
     let late = late.unwrap_err();
     assert_eq!((late.code(), late.meaning().exit), ("delegation_over", 1));

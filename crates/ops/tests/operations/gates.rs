@@ -197,6 +197,9 @@ fn closing_an_issue_closes_its_sign_off(backend: Backend) {
         let session = world.call("session_show", json!({ "session": "s" })).unwrap();
         assert_eq!(session["session"]["state"], "active", "{close}");
         assert_eq!(answer(&world, &gate, "resume", json!({})).unwrap_err(), "already_answered");
+        let ask = json!({ "reason": "met", "purpose": "sign_off" });
+        let refused = world.call_in(&me, "checkpoint", ask).unwrap_err();
+        assert_eq!(refused.code(), "wrong_issue_status", "{close}");
         // Reopened, the issue needs a new sign-off.
         let reopen = json!({ "number": number, "status": "open" });
         world.call_in(&operator, "issue_transition", reopen).unwrap();

@@ -322,6 +322,19 @@ fn a_late_result_is_refused_and_kept(backend: Backend) {
     assert_eq!(late[0]["by"], json!(old.actor.principal));
 }
 
+/// An assignment made by taking ends with the lease, also if the lease ended with a hold.
+fn a_task_that_was_held_and_released_can_be_taken_by_another_agent(backend: Backend) {
+    let world = World::new(backend);
+    let id = world.plan(&["task"])[0].clone();
+    let (one, other) = (worker(&world, "one"), worker(&world, "other"));
+    world.call_in(&one, "todo_take", json!({ "todoId": id })).unwrap();
+    let hold = json!({ "todoId": id, "kind": "blocked", "reason": "no key" });
+    world.call_in(&one, "todo_hold", hold).unwrap();
+    world.call("todo_unhold", json!({ "todoId": id })).unwrap();
+    let taken = world.call_in(&other, "todo_take", json!({ "todoId": id })).unwrap();
+    assert_eq!(taken["todo"]["assignee"], other.actor.agent.as_str());
+}
+
 /// Holds whose time is over do not hide the others from the status.
 fn expired_holds_do_not_hide_others(backend: Backend) {
     let mut world = World::new(backend);
@@ -493,6 +506,7 @@ on_every_store!(
     one_at_a_time_means_one_holder,
     held_deferred_and_claimed_items_cannot_be_taken,
     a_released_step_can_be_taken_by_another_agent,
+    a_task_that_was_held_and_released_can_be_taken_by_another_agent,
     expired_holds_do_not_hide_others,
     a_hold_with_an_end_expires,
     a_late_result_is_refused_and_kept,

@@ -318,8 +318,15 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
     let tree = named(&world, "plan_tree").unwrap();
     assert_eq!(tree["current"]["content"], "b1");
     for task in [e1, e11] {
-        let error = world.call("todo_take", json!({ "todoId": task["seq"] })).unwrap_err();
-        assert_eq!((error.code(), error.meaning().exit), ("below_cancelled", 1), "{error}");
+        for (name, input) in [
+            ("todo_take", json!({ "todoId": task["seq"] })),
+            ("task_assign", json!({ "taskId": task["seq"], "agent": "primary" })),
+            ("task_add", json!({ "parentId": task["seq"], "content": "more" })),
+        ] {
+            let error = world.call(name, input).unwrap_err();
+            let code = (error.code(), error.meaning().exit);
+            assert_eq!(code, ("below_cancelled", 1), "{name}: {error}");
+        }
     }
     let complete = |task: &Value| world.call("task_complete", json!({ "taskId": task["seq"] }));
     let error = complete(root).unwrap_err();
@@ -332,6 +339,11 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
     assert_eq!(current(), "R");
     complete(root).unwrap();
     assert_eq!(named(&world, "plan_current").unwrap()["reason"], "all_settled");
+    let plan = &world.call("plan_list", json!({})).unwrap()["plans"][0];
+    let counts = ["open", "completed", "cancelled"].map(|name| plan[name].clone());
+    assert_eq!(counts, [0, 1, 1].map(Value::from), "a dropped task counts as cancelled");
+    named(&world, "plan_finish").unwrap();
+    world.call("plan_import", json!({ "planFile": FILE, "markdown": text })).unwrap();
     // Reopened, it brings back what is below it.
     world.call("task_reopen", json!({ "taskId": root["seq"], "reason": "more" })).unwrap();
     world.call("task_reopen", json!({ "taskId": e["seq"], "reason": "after all" })).unwrap();

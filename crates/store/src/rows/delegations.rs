@@ -192,6 +192,12 @@ impl Tx<'_> {
         )
     }
 
+    /// All delegations of an item, oldest first.
+    pub fn delegations_of_todo(&mut self, todo: TodoId) -> Result<Vec<Held>, Error> {
+        let todo = todo.to_string();
+        self.query(sql!(select!("todo_id = $1 ORDER BY id")), &[(&todo).into()], read)
+    }
+
     /// The delegations of a project, oldest first.
     pub fn delegations(
         &mut self,

@@ -329,7 +329,7 @@ impl Tx<'_> {
                 "SELECT ",
                 columns!(),
                 " FROM events WHERE aggregate = $1 AND (type = 'command_refused' \
-                 OR type = 'delegation_refused') ORDER BY seq"
+                 OR type = 'delegation_refused' OR type = 'delegation_started') ORDER BY seq"
             ),
             &[aggregate.into()],
             read,

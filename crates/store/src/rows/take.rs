@@ -76,6 +76,8 @@ macro_rules! not_dropped {
     };
 }
 
+pub(super) use not_dropped;
+
 /// The ids of a task's `after`, in each dialect.
 macro_rules! after_ids {
     (sqlite) => {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::places::own_word;
+use super::take::not_dropped;
 use super::{opt_time, time, word};
 use crate::sql::{Row, Sql, Value};
 use crate::{Error, Tx, sql};
@@ -404,9 +405,13 @@ impl Tx<'_> {
         let list = list.to_string();
         let counts = self.query(
             sql!(
-                "SELECT t.status, count(*) FROM todos AS t WHERE t.list_id = $1 \
-                 AND t.removed_at IS NULL AND NOT EXISTS (SELECT 1 FROM todos AS c \
-                 WHERE c.parent_id = t.id AND c.removed_at IS NULL) GROUP BY t.status"
+                "SELECT t.status, count(*) FROM (SELECT CASE \
+                 WHEN t.status IN ('completed', 'cancelled') OR ",
+                not_dropped!(),
+                " THEN t.status ELSE 'cancelled' END AS status FROM todos AS t \
+                 WHERE t.list_id = $1 AND t.removed_at IS NULL AND NOT EXISTS (SELECT 1 \
+                 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL)) AS t \
+                 GROUP BY t.status"
             ),
             &[(&list).into()],
             |row| Ok((word("status", row.str(0)?, Status::parse)?, row.int(1)?)),
