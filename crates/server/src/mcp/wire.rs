@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
+use rmcp::model::{
+    ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
@@ -43,7 +45,8 @@ pub(crate) struct Wire<R, W> {
     line: Vec<u8>,
     /// The current line is too long, and the rest of it is dropped.
     is_over: bool,
-    /// Has the handshake begun? Before it, the library would end at a notification.
+    /// Has a request begun the conversation? Until then, the library would end at anything else
+    /// than a request.
     has_begun: bool,
     /// The requests that were passed on and are not answered yet. The library tracks only one
     /// request per id, so a second one would be executed without an answer.
@@ -111,7 +114,6 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
             if !self.has_begun && !is_request {
                 return Judged::Nothing;
             }
-            self.has_begun = true;
             if let JsonRpcMessage::Notification(notification) = &**message
                 && let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
@@ -119,13 +121,15 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
             {
                 self.cancel(id);
             }
-            if let JsonRpcMessage::Request(request) = &**message
-                && (self.cancelled.contains(&request.id)
-                    || !self.unanswered.insert(request.id.clone()))
-            {
-                let id = serde_json::to_value(&request.id).ok();
-                let why = "a request with this id has not been answered yet; nothing was done";
-                return wrong(id, INVALID_REQUEST, why.to_owned());
+            if let JsonRpcMessage::Request(request) = &**message {
+                if self.cancelled.contains(&request.id)
+                    || !self.unanswered.insert(request.id.clone())
+                {
+                    let id = serde_json::to_value(&request.id).ok();
+                    let why = "a request with this id has not been answered yet; nothing was done";
+                    return wrong(id, INVALID_REQUEST, why.to_owned());
+                }
+                self.has_begun |= begins(&request.request);
             }
         }
         judged
@@ -210,6 +214,22 @@ where
     }
 }
 
+/// Does this request begin the conversation? The library answers others before it, too, and goes on
+/// waiting for one that does: `initialize`, or a complete request of the stateless era.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            let is_known =
+                |version: &ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(version);
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                && meta.protocol_version().as_ref().is_some_and(is_known)
+        }
+    }
+}
+
 async fn put<W: AsyncWrite + Unpin>(write: &Mutex<Option<W>>, line: &[u8]) -> io::Result<()> {
     let mut write = write.lock().await;
     let write = write.as_mut().ok_or(io::ErrorKind::NotConnected)?;
@@ -265,6 +285,10 @@ mod tests {
     /// Hosts keep one connection for days, and every interruption by their user cancels a call.
     #[test]
     fn cancelled_requests_do_not_count_as_busy() {
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "0" } });
+        let hello =
+            json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params });
         let lines = (0..BUSY_MAX).flat_map(|id| {
             let ping = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
             let method = "notifications/cancelled";
@@ -273,17 +297,18 @@ mod tests {
             [format!("{ping}\n"), format!("{cancel}\n")]
         });
         let again = json!({ "jsonrpc": "2.0", "id": 0, "method": "ping" });
-        let input: String = lines.chain([format!("{again}\n")]).collect();
+        let (hello, again) = (format!("{hello}\n"), format!("{again}\n"));
+        let input: String = [hello].into_iter().chain(lines).chain([again]).collect();
         let (written, _seen) = tokio::io::duplex(4_096);
         let end = watch::Sender::new(false);
         let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written, end);
         // Without a timer: a delay would panic.
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            for _ in 0..2 * BUSY_MAX {
+            for _ in 0..=2 * BUSY_MAX {
                 assert!(wire.receive().await.is_some());
             }
-            assert_eq!((wire.unanswered.len(), wire.cancelled.len()), (0, BUSY_MAX));
+            assert_eq!((wire.unanswered.len(), wire.cancelled.len()), (1, BUSY_MAX));
             assert!(wire.receive().await.is_none(), "an id that was cancelled is refused");
         });
     }

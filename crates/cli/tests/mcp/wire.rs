@@ -1,0 +1,73 @@
+//! The standard streams of `punch mcp`: messages before the handshake, output that nobody reads, and
+//! the end of the input.
+
+use std::process::Child;
+use std::sync::mpsc::channel;
+
+use serde_json::{Value, json};
+
+use crate::support::Place;
+use crate::talk::{PATIENCE, Pipes};
+
+fn hello() -> Value {
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "0" } });
+    json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params })
+}
+
+fn ping(id: i64) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })
+}
+
+/// The exit code of a server that must end by itself.
+fn exit_code(mut child: Child) -> Option<i32> {
+    let (told, ended) = channel();
+    std::thread::spawn(move || told.send(child.wait().unwrap().code()));
+    ended.recv_timeout(PATIENCE).expect("the server ends")
+}
+
+/// No answer is expected to a notification or to a response, so before the handshake the server
+/// drops them. None of these requests begins it.
+#[test]
+fn a_message_without_an_answer_before_the_handshake_is_dropped() {
+    let place = Place::sqlite();
+    let mut pipes = Pipes::start(&place.punch(["mcp"]));
+    let named = |version: &str| {
+        json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": {} } })
+    };
+    let strays = [
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": { "requestId": 1 } }),
+        json!({ "jsonrpc": "2.0", "id": 99, "result": {} }),
+        json!({ "jsonrpc": "2.0", "id": 99, "error": { "code": 1, "message": "no" } }),
+    ];
+    for (id, (method, params)) in [
+        ("ping", json!({})),
+        ("server/discover", named("2026-07-28")),
+        ("server/discover", json!({})),
+        ("tools/list", json!({})),
+        ("tools/list", named("2099-01-01")),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = id + 1;
+        pipes.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        assert_eq!(pipes.receive()["id"], id, "{method} {params}");
+        for stray in &strays {
+            pipes.send(stray);
+        }
+    }
+    pipes.send(&hello());
+    assert_eq!(pipes.receive()["result"]["protocolVersion"], "2025-11-25");
+    for stray in &strays {
+        pipes.send(stray);
+    }
+    pipes.send(&ping(10));
+    assert_eq!(pipes.receive()["id"], 10);
+    let Pipes { child, stdin, .. } = pipes;
+    drop(stdin);
+    assert_eq!(exit_code(child), Some(0));
+}
