@@ -1,6 +1,7 @@
 //! The standard streams of `punch mcp`: messages before the handshake, output that nobody reads, and
 //! the end of the input.
 
+use std::io::Write;
 use std::process::Child;
 use std::sync::mpsc::channel;
 
@@ -67,6 +68,25 @@ fn a_message_without_an_answer_before_the_handshake_is_dropped() {
     }
     pipes.send(&ping(10));
     assert_eq!(pipes.receive()["id"], 10);
+    let Pipes { child, stdin, .. } = pipes;
+    drop(stdin);
+    assert_eq!(exit_code(child), Some(0));
+}
+
+/// A host that never reads standard error: its pipe is full after 64 KiB of notes.
+#[test]
+fn notes_that_nobody_reads_do_not_stop_the_server() {
+    let place = Place::sqlite();
+    let mut pipes = Pipes::start(&place.punch(["mcp"]));
+    pipes.send(&hello());
+    assert_eq!(pipes.receive()["id"], 0);
+    let noise = format!("{}\n", "x".repeat(200));
+    for _ in 0..1_000 {
+        pipes.stdin.write_all(noise.as_bytes()).unwrap();
+        assert_eq!(pipes.receive()["error"]["code"], -32_700);
+    }
+    pipes.send(&ping(1));
+    assert_eq!(pipes.receive()["id"], 1);
     let Pipes { child, stdin, .. } = pipes;
     drop(stdin);
     assert_eq!(exit_code(child), Some(0));

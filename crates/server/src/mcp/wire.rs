@@ -6,7 +6,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::judge::{INVALID_REQUEST, Judged, MESSAGE_MAX, judge, wrong};
+use super::notes::Notes;
 
 /// How much of an oversized line is searched for its id.
 const HEAD_MAX: usize = 64 << 10;
@@ -61,15 +62,28 @@ pub(crate) struct Wire<R, W> {
     places: Arc<Semaphore>,
     /// Signals the end of the input.
     end: watch::Sender<bool>,
+    notes: Notes,
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R, W> {
-    pub(crate) fn new(read: R, write: W, end: watch::Sender<bool>) -> Self {
+    pub(crate) fn new(read: R, write: W, end: watch::Sender<bool>, notes: Notes) -> Self {
         let (read, write) = (BufReader::new(read), Arc::new(Mutex::new(Some(write))));
         let (line, is_over, has_begun, answers) = (Vec::new(), false, false, JoinSet::new());
         let (unanswered, cancelled) = (HashSet::new(), VecDeque::new());
         let places = Arc::new(Semaphore::new(WAITING_MAX));
-        Self { read, line, is_over, has_begun, unanswered, cancelled, write, answers, places, end }
+        Self {
+            read,
+            line,
+            is_over,
+            has_begun,
+            unanswered,
+            cancelled,
+            write,
+            answers,
+            places,
+            end,
+            notes,
+        }
     }
 
     /// Takes a slot for a message that waits to be written. While no slot is free, nothing is read.
@@ -201,7 +215,7 @@ where
                 Judged::Message(message) => return Some(*message),
                 Judged::Nothing => {}
                 Judged::Wrong(answer, why) => {
-                    note(&why);
+                    self.notes.refused(&why);
                     self.answer(&answer);
                 }
             }
@@ -237,15 +251,10 @@ async fn put<W: AsyncWrite + Unpin>(write: &Mutex<Option<W>>, line: &[u8]) -> io
     write.flush().await
 }
 
-/// Notes an error on standard error, for the person who runs the host. The text is escaped, because
-/// the line may contain anything.
-fn note(why: &str) {
-    let why: String = why.chars().take(200).flat_map(char::escape_debug).collect();
-    drop(writeln!(io::stderr(), "note: a message was refused: {why}"));
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
     use serde_json::json;
 
@@ -257,7 +266,7 @@ mod tests {
         let input = [ping("1"), ping("1"), ping("\"1\""), ping("1")].concat();
         let (written, mut seen) = tokio::io::duplex(4_096);
         let end = watch::Sender::new(false);
-        let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written, end);
+        let mut wire = Wire::new(Cursor::new(input.into_bytes()), written, end, Notes::start().0);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let is_request = |message| matches!(message, Some(JsonRpcMessage::Request(_)));
@@ -301,7 +310,7 @@ mod tests {
         let input: String = [hello].into_iter().chain(lines).chain([again]).collect();
         let (written, _seen) = tokio::io::duplex(4_096);
         let end = watch::Sender::new(false);
-        let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written, end);
+        let mut wire = Wire::new(Cursor::new(input.into_bytes()), written, end, Notes::start().0);
         // Without a timer: a delay would panic.
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
