@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use axum::response::Response;
 use punchlist_ops::mcp_session::{McpSession, Waiting};
-use punchlist_ops::{Answer, Error, Operation};
+use punchlist_ops::{Error, Operation};
 use rmcp::model::{CallToolResult, ClientResult, ElicitRequestParams, JsonObject, RequestId};
 use serde_json::{Value, json};
 
@@ -192,10 +192,7 @@ impl Asking {
         let Waiting { question, reply } = looked.await?;
         if !question.is_open {
             let is_ours = question.is_by_client;
-            let answer = match question.is_collected {
-                true => Answer::new(question.asked),
-                false => call.again().await?,
-            };
+            let answer = call.for_gate(&self.gate).await?;
             return Ok(Seen::Result { result: answered(operation, &answer)?.into(), is_ours });
         }
         Ok(match reply.as_deref() {

@@ -91,9 +91,11 @@ impl Call<'_> {
         self.make_in(self.envelope(), arguments).await
     }
 
-    /// Calls the operation again, for what is true now and not for the stored answer.
-    pub(crate) async fn again(&self) -> Result<Answer, Error> {
-        let envelope = Envelope { idempotency_key: None, ..self.envelope() };
+    /// Calls the operation again for the gate that it has opened: for its answer, or for its
+    /// present state, and not for the stored answer.
+    pub(crate) async fn for_gate(&self, gate: &str) -> Result<Answer, Error> {
+        let mut envelope = Envelope { idempotency_key: None, ..self.envelope() };
+        envelope.context.awaited = Some(gate.to_owned());
         self.make_in(envelope, self.arguments.clone()).await
     }
 

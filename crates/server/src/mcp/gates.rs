@@ -182,7 +182,7 @@ async fn answered(
     // There is no readable answer, so the question stays open.
     let asked = match asked {
         Some(asked) => asked,
-        None => call.make().await?,
+        None => call.for_gate(&gate).await?,
     };
     match (open_gate(&asked), question(call)) {
         (Some(gate), Some(question)) if !is_put_off => Ok(input_required(&gate, question)),
@@ -223,12 +223,12 @@ async fn elicit(
             () = beats.next(PATIENCE) => {
                 // A busy store is not asked at every commit.
                 tokio::time::sleep(PAUSE).await;
-                let now = match call.again().await {
+                let now = match call.for_gate(&gate).await {
                     // The store is busy or unreachable: the user may answer meanwhile.
                     Err(error) if error.meaning().retryable => continue,
                     now => now?,
                 };
-                if open_gate(&now).as_ref() != Some(&gate) {
+                if open_gate(&now).is_none() {
                     drop(handle.cancel(Some("it was answered elsewhere".to_owned())).await);
                     return call.complete(&now);
                 }
