@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::serving::{Reply, Served, token};
 use crate::support::Place;
-use crate::talk::{ERAS, Era, Talk};
+use crate::talk::{ERAS, Era, Talk, operate};
 
 fn list() -> String {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string()
@@ -186,4 +186,45 @@ fn every_revision_is_supported() {
     ];
     let reply = served.ask("POST", "/mcp", &headers, &future.to_string());
     assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!(-32_022)));
+}
+
+/// A field of `_meta` that is not a text is refused on every way into the server. If it were
+/// ignored, a write could be made twice, or in another session.
+#[test]
+fn a_field_of_meta_that_is_not_a_text_is_refused() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let served = Served::start(&place);
+    let can = json!({ "elicitation": {} });
+    let project = [("Punchlist-Project", "test")];
+    for era in ERAS {
+        let over_http = Talk::http_with(&served, era, &project, can.clone());
+        for mut talk in [over_http, Talk::asking(&place, era, &[])] {
+            for (tool, arguments) in [
+                ("issue_create", json!({ "title": "A" })),
+                ("issue_list", json!({})),
+                ("ask", json!({ "question": "Which port?" })),
+            ] {
+                for name in ["idempotencyKey", "sessionId", "conversationId", "turnId", "messageId"]
+                {
+                    let field = format!("punchlist/{name}");
+                    let params = json!({ "name": tool, "arguments": arguments,
+                        "_meta": { field.as_str(): 5 } });
+                    let answer = talk.request("tools/call", &params);
+                    let error = &answer["result"]["structuredContent"]["error"];
+                    assert_eq!(error["code"], "bad_value", "{era:?} {tool} {field}: {answer}");
+                    let message = error["message"].as_str().unwrap();
+                    assert!(message.contains(&field), "{message}");
+                }
+            }
+            let prompt = json!({ "name": "next", "_meta": { "punchlist/sessionId": 5 } });
+            let answer = talk.request("prompts/get", &prompt);
+            assert_eq!(answer["error"]["code"], -32_602, "{answer}");
+            talk.end();
+        }
+    }
+    let issues = operate(&place, &operator, "issue_list", &json!({}));
+    assert_eq!(issues["issues"], json!([]));
+    let gates = operate(&place, &operator, "gate_list", &json!({}));
+    assert_eq!(gates["gates"], json!([]));
 }

@@ -178,7 +178,7 @@ impl Asking {
         let Self { server, operation, .. } = self;
         let (arguments, meta) = (self.arguments.clone(), self.meta.clone());
         let call = Call { server, operation, arguments, meta };
-        let (asker, mut envelope) = (server.asker.clone(), call.envelope());
+        let (asker, mut envelope) = (server.asker.clone(), call.envelope()?);
         let (session, gate, names) = (self.session.clone(), self.gate.clone(), self.names());
         let looked = blocking(move || {
             (envelope.actor, envelope.proof) = asker.judged()?;
@@ -214,7 +214,7 @@ pub(crate) async fn take(
     let Some((gate, _)) = id.strip_prefix(ID).and_then(|rest| rest.split_once('.')) else {
         return Ok(());
     };
-    let (ops, mut envelope) = (Arc::clone(&asker.ops), asker.envelope(&JsonObject::new()));
+    let (ops, mut envelope) = (Arc::clone(&asker.ops), asker.envelope(&JsonObject::new())?);
     let found = {
         let (ops, envelope, gate) = (Arc::clone(&ops), envelope.clone(), gate.to_owned());
         blocking(move || ops.mcp_question(&envelope, &gate)).await

@@ -135,7 +135,7 @@ pub(crate) fn said(
 async fn relay(call: &Call<'_>, answer: ClientAnswer) -> Result<Answer, Error> {
     let mut tries = 1;
     loop {
-        let envelope = Asker::with_answer(call.envelope(), answer.clone());
+        let envelope = Asker::with_answer(call.envelope()?, answer.clone());
         let (operation, input) = (call.operation, Value::Object(call.arguments.clone()));
         let run = move |ops: &Ops, envelope: &Envelope| ops.answer(operation, envelope, input);
         match call.asker().run(envelope, run).await {
