@@ -76,9 +76,13 @@ fn an_attack_without_a_valid_token_is_refused() {
         ("issue_create", json!({ "title": "A" })),
         ("issue_list", json!({ "limt": 1 })),
         ("gate_answer", json!({})),
+        ("authority_show", json!({})),
+        ("authority_show", json!({ "x": 1 })),
     ] {
         let refused = plain_call(&served, tool, &input).refusal();
         assert_eq!(refused, (401, "token_required".to_owned()), "{tool} {input}");
+        let refused = served.post(tool, &input).refusal();
+        assert_eq!(refused, (401, "token_required".to_owned()), "/v1/{tool} {input}");
     }
     let unknown = ("Mcp-Session-Id", "nobody's");
     for (headers, body) in [([].as_slice(), "{"), (&[], "[]"), (&[unknown], &list())] {
