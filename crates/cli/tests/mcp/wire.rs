@@ -91,3 +91,30 @@ fn notes_that_nobody_reads_do_not_stop_the_server() {
     drop(stdin);
     assert_eq!(exit_code(child), Some(0));
 }
+
+/// A host that sends much, reads nothing and closes: before the handshake, after it, and with
+/// messages that are wrong.
+#[test]
+fn a_host_that_does_not_read_cannot_keep_the_server_from_ending() {
+    let place = Place::sqlite();
+    let list = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }).to_string();
+    let noise = |_| "x".repeat(40);
+    // The answers are longer than a pipe holds, and the requests are not.
+    let before: String = (1..600).map(|id| list(id) + "\n").collect();
+    let after: String = (1..600).map(|id| list(id) + "\n").collect();
+    let wrong: String = (1..1_200).map(|id| noise(id) + "\n").collect();
+    for (name, greeting, sent) in [
+        ("before the handshake", String::new(), before),
+        ("after it", format!("{}\n", hello()), after),
+        ("wrong", format!("{}\n", hello()), wrong),
+    ] {
+        let mut child = place.punch(["mcp"]).spawn();
+        let mut stdin = child.stdin.take().unwrap();
+        let stdout = child.stdout.take().unwrap();
+        stdin.write_all(greeting.as_bytes()).unwrap();
+        stdin.write_all(sent.as_bytes()).unwrap();
+        drop(stdin);
+        assert_eq!(exit_code(child), Some(0), "{name}");
+        drop(stdout);
+    }
+}
