@@ -118,3 +118,21 @@ fn a_host_that_does_not_read_cannot_keep_the_server_from_ending() {
         drop(stdout);
     }
 }
+
+/// Some hosts end their last message with the input and not with a newline.
+#[test]
+fn a_last_request_without_a_newline_is_answered() {
+    let place = Place::sqlite();
+    let (ping, wrong) = (ping(1).to_string(), r#"{"jsonrpc":"2.0","id":1}"#.to_owned());
+    for (last, field) in [(ping, "result"), (wrong, "error")] {
+        let mut pipes = Pipes::start(&place.punch(["mcp"]));
+        pipes.send(&hello());
+        assert_eq!(pipes.receive()["id"], 0);
+        pipes.stdin.write_all(last.as_bytes()).unwrap();
+        let (child, answer) = pipes.close();
+        let answer = answer.expect("an answer to the last request");
+        assert_eq!(answer["id"], 1, "{answer}");
+        assert!(answer.get(field).is_some(), "{answer}");
+        assert_eq!(exit_code(child), Some(0));
+    }
+}

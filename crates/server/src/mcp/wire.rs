@@ -18,6 +18,7 @@ use rmcp::model::{
 };
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
@@ -130,12 +131,13 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
         }
     }
 
-    /// Takes a line from the input. Returns false at its end.
+    /// Takes a line from the input. Returns false at its end. The last line need not end with a
+    /// newline, but one that is no JSON was cut off.
     async fn next_line(&mut self) -> bool {
         loop {
             while self.ahead.is_empty() {
                 if self.is_at_end {
-                    return false;
+                    return serde_json::from_slice::<IgnoredAny>(&self.line).is_ok();
                 }
                 self.fill().await;
             }
