@@ -304,3 +304,32 @@ fn every_call_that_waits_for_a_gate_gets_its_answer() {
     assert_eq!(told(&place, &operator, &["gate_collected"]).len(), 1);
     assert_eq!(talk.end(), Some(0));
 }
+
+/// The attack: a client that said it cannot ask its user answers for one nevertheless.
+#[test]
+fn an_attack_by_a_client_without_a_user_answers_nothing() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let served = Served::start(&place);
+    let project = [("Punchlist-Project", "test")];
+    let mut params = json!({ "name": "ask", "arguments": port() });
+    let yes = accept(&json!({ "answer": "8080" }));
+    let over_http = Talk::http(&served, Era::Stateless, &project);
+    for mut talk in [over_http, Talk::stdio(&place, Era::Stateless, &[])] {
+        let gate = talk.call("ask", &port())["gateId"].clone();
+        params["inputResponses"] = json!({ "answer": yes });
+        for state in [Value::Null, gate.clone()] {
+            params["requestState"] = state;
+            let answer = talk.request("tools/call", &params);
+            let output = &answer["result"]["structuredContent"];
+            assert_eq!((&output["state"], &output["gateId"]), (&json!("open"), &gate), "{answer}");
+        }
+        talk.end();
+    }
+    // In a session, the answer is a message of its own.
+    let mut talk = Talk::http(&served, Era::Handshake, &project);
+    let gate = talk.call("ask", &port())["gateId"].as_str().unwrap().to_owned();
+    assert_eq!(talk.respond(&json!(format!("gate.{gate}.0")), &yes), 202);
+    assert_eq!(talk.call("ask", &port())["state"], "open");
+    assert_eq!(told(&place, &operator, &["gate_answered"]), []);
+}

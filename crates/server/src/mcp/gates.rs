@@ -42,13 +42,17 @@ pub(crate) async fn ask(
     context: &RequestContext<RoleServer>,
     request: &CallToolRequestParams,
 ) -> Result<CallToolResponse, Error> {
-    let is_stateless = is_stateless(context);
-    if is_stateless && let Some(responses) = &request.input_responses {
+    let (is_stateless, can_ask) = (is_stateless(context), can_ask(context));
+    // A client that cannot ask its user has no answer of theirs.
+    if is_stateless
+        && can_ask
+        && let Some(responses) = &request.input_responses
+    {
         return answered(call, request.request_state.as_deref(), responses).await;
     }
     let answer = call.make().await?;
     let Some(gate) = open_gate(&answer) else { return call.complete(&answer) };
-    let question = can_ask(context).then(|| question(call)).flatten();
+    let question = can_ask.then(|| question(call)).flatten();
     match question {
         None => call.complete(&answer),
         Some(question) if is_stateless => Ok(input_required(&gate, question)),

@@ -183,6 +183,8 @@ async fn reply(
 ) -> Result<Response, Error> {
     let of_store = session.of(asker);
     match message {
+        // A client that cannot ask its user was asked nothing.
+        JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) if !session.can_ask => {}
         JsonRpcMessage::Response(response) => {
             let (id, result) = (Some(response.id), Some(response.result));
             asking::take(state, asker, of_store, (id, result)).await?;
