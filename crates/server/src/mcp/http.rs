@@ -254,9 +254,9 @@ fn no_session() -> Response {
 /// The response to an invalid message. The request's method is unknown, so the HTTP status shows
 /// the error, too.
 fn wrong(answer: &Value) -> Response {
-    let status = match answer.get("error") {
-        Some(_) => StatusCode::BAD_REQUEST,
-        None => StatusCode::OK,
+    let status = match answer.get("result") {
+        Some(_) => StatusCode::OK,
+        None => StatusCode::BAD_REQUEST,
     };
     of_type(status, "application/json", answer.to_string())
 }

@@ -203,8 +203,12 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
         }
     }
 
+    /// Sends an answer. Those to a batch are messages of their own, because only the revisions with
+    /// batches know a line that is an array.
     fn answer(&mut self, answer: &Value) {
-        let writing = self.writing(format!("{answer}\n").into_bytes());
+        let answers = answer.as_array().map_or(std::slice::from_ref(answer), Vec::as_slice);
+        let lines: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
+        let writing = self.writing(lines.into_bytes());
         self.write_apart(writing);
     }
 
