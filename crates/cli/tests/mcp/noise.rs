@@ -189,6 +189,8 @@ fn input_that_is_not_a_message_is_answered_over_http() {
     let accept = [("Accept", "application/json, text/event-stream")];
     let post = |body: &str| served.ask("POST", "/mcp", &accept, body);
     for (body, code, id) in [
+        ("", -32_700, Value::Null),
+        (" \r\n", -32_700, Value::Null),
         ("this is no JSON", -32_700, Value::Null),
         ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", -32_700, json!(7)),
         ("[1,2]", -32_600, Value::Null),

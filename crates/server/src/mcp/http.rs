@@ -26,7 +26,7 @@ use super::asker::Asker;
 use super::asking::{self, Asked};
 use super::direct;
 use super::gates::is_question;
-use super::judge::{Judged, MESSAGE_MAX, judge};
+use super::judge::{Judged, MESSAGE_MAX, is_blank, judge, no_message};
 use super::pulse::Pulse;
 use super::session::{self, Named, Session, has_known_version};
 use super::tools::Choice;
@@ -92,7 +92,7 @@ async fn admitted(
         return without_body(state, asker, session, parts).await;
     }
     let (judged, bytes) = judged?;
-    let message = match judged {
+    let message = match if is_blank(&bytes) { no_message() } else { judged } {
         Judged::Wrong(answer, _) => return Ok(wrong(&answer)),
         Judged::Nothing => return Ok(accepted()),
         Judged::Message(message) => *message,

@@ -51,7 +51,7 @@ pub(crate) fn judge(line: &[u8], is_over: bool) -> Judged {
         let why = format!("the message is longer than {} MiB", MESSAGE_MAX >> 20);
         return wrong(id_in(line), INVALID_REQUEST, why);
     }
-    if line.iter().all(u8::is_ascii_whitespace) {
+    if is_blank(line) {
         return Judged::Nothing;
     }
     if let Some(message) = tool_call(line) {
@@ -62,6 +62,16 @@ pub(crate) fn judge(line: &[u8], is_over: bool) -> Judged {
         Err(error) => return wrong(id_in(line), PARSE_ERROR, format!("not JSON: {error}")),
     };
     message(value)
+}
+
+/// Has this line, or this body, no message at all?
+pub(crate) fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(u8::is_ascii_whitespace)
+}
+
+/// The answer to a POST without a message: unlike an empty line, its sender waits for something.
+pub(crate) fn no_message() -> Judged {
+    wrong(None, PARSE_ERROR, "not JSON: the body is empty".to_owned())
 }
 
 fn message(value: Value) -> Judged {
