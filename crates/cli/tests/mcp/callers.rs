@@ -232,3 +232,17 @@ fn a_field_of_meta_that_is_not_a_text_is_refused() {
     let gates = operate(&place, &operator, "gate_list", &json!({}));
     assert_eq!(gates["gates"], json!([]));
 }
+
+/// The first call of an agent reads its list. Its server has a session of its own, which the first
+/// write starts: until then the list is empty.
+#[test]
+fn the_list_of_a_session_that_is_not_started_is_empty() {
+    let place = Place::sqlite();
+    let mut talk = Talk::stdio(&place, Era::Handshake, &["--profile", "session"]);
+    assert_eq!(talk.call("todo_read", &json!({}))["todos"], json!([]));
+    assert_eq!(place.log_length(), 0);
+    let todo = json!({ "id": "1", "content": "A", "status": "pending", "priority": "high" });
+    talk.call("todo_write", &json!({ "todos": [todo] }));
+    assert_eq!(talk.call("todo_read", &json!({}))["todos"], json!([todo]));
+    talk.end();
+}
