@@ -145,6 +145,7 @@ pub(crate) fn envelope(
             executor: None,
             is_remote: false,
             client_answer: None,
+            awaited: None,
         },
         idempotency_key: globals.idempotency_key.clone(),
         agents: settings.config.agents,

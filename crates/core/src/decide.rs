@@ -65,7 +65,7 @@ closed! {
         DeferIssue, AssignIssue, UpdateIssue;
     session: StartSession, BindSession, UnbindSession, PromoteSession, PauseSession, ResumeSession,
         EndSession, AdoptSession, ReopenSession, TitleSession;
-    gate: OpenGate, AnswerGate, RelayAnswer, AskPermission, RevokePermission;
+    gate: OpenGate, AnswerGate, RelayAnswer, CollectAnswer, AskPermission, RevokePermission;
     delegation: Delegate, TakeDelegation, HeartbeatDelegation, ReportDelegation, BuryDelegation,
         CancelDelegation, DecideProposal;
     run: StartRun, TakeRun, ConfigureRun, RecordReply, RecordResult, RecordStart, RecordSummary,

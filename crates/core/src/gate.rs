@@ -5,6 +5,7 @@
 //! the same words returns the open gate, or its answer once there is one (P-32).
 
 mod answer;
+mod collect;
 pub mod details;
 pub mod form;
 mod open;
@@ -12,6 +13,7 @@ pub mod permission;
 mod relay;
 
 pub use answer::{AnswerGate, GateDecision};
+pub use collect::CollectAnswer;
 pub use details::Details;
 pub use open::{Asked, Ground, OpenGate};
 pub use permission::{AskPermission, RevokePermission};

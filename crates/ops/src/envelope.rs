@@ -118,6 +118,8 @@ pub struct Context {
     pub is_remote: bool,
     /// What the user of the caller's client answered to the question that the call asks.
     pub client_answer: Option<ClientAnswer>,
+    /// The gate that the call has opened and waits for. It is looked at, and no other is opened.
+    pub awaited: Option<String>,
 }
 
 impl Context {

@@ -17,7 +17,6 @@ use crate::dispatch::new_ids;
 use crate::operations::ask::Ask;
 use crate::operations::form::Form;
 use crate::token::{digest, needs_token, random};
-use crate::views::AskedView;
 use crate::{Envelope, Error, Ops, Proof};
 
 /// How many resources one session may subscribe to.
@@ -58,10 +57,6 @@ pub struct Question {
     pub is_open: bool,
     /// Did the user of the asker's client answer?
     pub is_by_client: bool,
-    /// Has the asker received the answer?
-    pub is_collected: bool,
-    /// The gate, in the form of the call's own answer.
-    pub asked: AskedView,
 }
 
 /// What is known about a waiting call.
@@ -254,7 +249,5 @@ fn question(call: &mut Call<'_, '_>, gate: &str) -> Result<Question, Error> {
         session: gate.session_id.map(|id| id.to_string()),
         is_open: gate.state == GateState::Open,
         is_by_client: gate.answered_by.as_ref().is_some_and(|by| by.starts_with("client:")),
-        is_collected: gate.collected_at.is_some(),
-        asked: gate.into(),
     })
 }

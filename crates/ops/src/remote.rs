@@ -83,6 +83,7 @@ pub struct RemoteContext {
     pub place: Option<Place>,
     pub issue: Option<i64>,
     pub client_answer: Option<ClientAnswer>,
+    pub awaited: Option<String>,
 }
 
 impl RemoteContext {
@@ -109,6 +110,7 @@ impl RemoteContext {
             place: context.place,
             issue: context.issue,
             client_answer: context.client_answer,
+            awaited: context.awaited,
         }
     }
 

@@ -308,9 +308,13 @@ fn a_missing_context_is_named() {
     assert_eq!(missing(json!({})), json!(["conversation", "turn"]));
     assert_eq!(missing(json!({ "punchlist/turnId": "t1" })), json!(["conversation"]));
     assert_eq!(missing(json!({ "punchlist/conversationId": "c1" })), json!(["turn"]));
-    // Only strings count, and only under the host's own names.
-    let odd = json!({ "punchlist/conversationId": 1, "punchlist/turnId": null, "turnId": "t1" });
+    // Only the host's own names count, and anything else than a text is refused.
+    let odd = json!({ "punchlist/turnId": null, "turnId": "t1" });
     assert_eq!(missing(odd), json!(["conversation", "turn"]));
+    let number = json!({ "punchlist/conversationId": 1, "punchlist/turnId": "t1" });
+    let refused = client.refusal("list_todo", &json!({}), &number);
+    assert_eq!(refused["code"], "bad_value", "{refused}");
+    assert_eq!(refused["path"], "_meta[\"punchlist/conversationId\"]", "{refused}");
     client.end();
 }
 

@@ -292,7 +292,7 @@ fn every_request_gets_an_answer() {
         (b"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"\xff\xfe\"}", -32_700, json!(3)),
         (br#"{"jsonrpc":"2.0","id":4,"method":"\ud800"}"#, -32_700, json!(4)),
         (br#"{"jsonrpc":"2.0","id":5,"method":"ping","params":{"x":1e400}}"#, -32_700, json!(5)),
-        (br#"[{"jsonrpc":"2.0","id":6,"method":"ping"}]"#, -32_600, Value::Null),
+        (br#"[{"jsonrpc":"2.0","id":6,"method":"ping"}]"#, -32_600, json!(6)),
         (deep.as_bytes(), -32_700, json!(7)),
         (long.as_bytes(), -32_600, json!(8)),
         (

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::serving::{Reply, Served, token};
 use crate::support::Place;
-use crate::talk::{ERAS, Era, Talk};
+use crate::talk::{ERAS, Era, Talk, operate};
 
 fn list() -> String {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string()
@@ -76,9 +76,13 @@ fn an_attack_without_a_valid_token_is_refused() {
         ("issue_create", json!({ "title": "A" })),
         ("issue_list", json!({ "limt": 1 })),
         ("gate_answer", json!({})),
+        ("authority_show", json!({})),
+        ("authority_show", json!({ "x": 1 })),
     ] {
         let refused = plain_call(&served, tool, &input).refusal();
         assert_eq!(refused, (401, "token_required".to_owned()), "{tool} {input}");
+        let refused = served.post(tool, &input).refusal();
+        assert_eq!(refused, (401, "token_required".to_owned()), "/v1/{tool} {input}");
     }
     let unknown = ("Mcp-Session-Id", "nobody's");
     for (headers, body) in [([].as_slice(), "{"), (&[], "[]"), (&[unknown], &list())] {
@@ -186,4 +190,59 @@ fn every_revision_is_supported() {
     ];
     let reply = served.ask("POST", "/mcp", &headers, &future.to_string());
     assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!(-32_022)));
+}
+
+/// A field of `_meta` that is not a text is refused on every way into the server. If it were
+/// ignored, a write could be made twice, or in another session.
+#[test]
+fn a_field_of_meta_that_is_not_a_text_is_refused() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let served = Served::start(&place);
+    let can = json!({ "elicitation": {} });
+    let project = [("Punchlist-Project", "test")];
+    for era in ERAS {
+        let over_http = Talk::http_with(&served, era, &project, can.clone());
+        for mut talk in [over_http, Talk::asking(&place, era, &[])] {
+            for (tool, arguments) in [
+                ("issue_create", json!({ "title": "A" })),
+                ("issue_list", json!({})),
+                ("ask", json!({ "question": "Which port?" })),
+            ] {
+                for name in ["idempotencyKey", "sessionId", "conversationId", "turnId", "messageId"]
+                {
+                    let field = format!("punchlist/{name}");
+                    let params = json!({ "name": tool, "arguments": arguments,
+                        "_meta": { field.as_str(): 5 } });
+                    let answer = talk.request("tools/call", &params);
+                    let error = &answer["result"]["structuredContent"]["error"];
+                    assert_eq!(error["code"], "bad_value", "{era:?} {tool} {field}: {answer}");
+                    let message = error["message"].as_str().unwrap();
+                    assert!(message.contains(&field), "{message}");
+                }
+            }
+            let prompt = json!({ "name": "next", "_meta": { "punchlist/sessionId": 5 } });
+            let answer = talk.request("prompts/get", &prompt);
+            assert_eq!(answer["error"]["code"], -32_602, "{answer}");
+            talk.end();
+        }
+    }
+    let issues = operate(&place, &operator, "issue_list", &json!({}));
+    assert_eq!(issues["issues"], json!([]));
+    let gates = operate(&place, &operator, "gate_list", &json!({}));
+    assert_eq!(gates["gates"], json!([]));
+}
+
+/// The first call of an agent reads its list. Its server has a session of its own, which the first
+/// write starts: until then the list is empty.
+#[test]
+fn the_list_of_a_session_that_is_not_started_is_empty() {
+    let place = Place::sqlite();
+    let mut talk = Talk::stdio(&place, Era::Handshake, &["--profile", "session"]);
+    assert_eq!(talk.call("todo_read", &json!({}))["todos"], json!([]));
+    assert_eq!(place.log_length(), 0);
+    let todo = json!({ "id": "1", "content": "A", "status": "pending", "priority": "high" });
+    talk.call("todo_write", &json!({ "todos": [todo] }));
+    assert_eq!(talk.call("todo_read", &json!({}))["todos"], json!([todo]));
+    talk.end();
 }

@@ -270,3 +270,66 @@ fn an_attack_on_the_question_of_another_agent_finds_nothing() {
     let answer = mine.request("tools/call", &yes);
     assert_eq!(answer["result"]["structuredContent"]["state"], "resumed", "{answer}");
 }
+
+/// Two calls ask the same, and so wait for the same gate. Both get its answer, and nobody is asked
+/// again.
+#[test]
+fn every_call_that_waits_for_a_gate_gets_its_answer() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let mut talk = Talk::asking(&place, Era::Handshake, &[]);
+    let params = json!({ "name": "ask", "arguments": port() });
+    let calls = [talk.message("tools/call", &params), talk.message("tools/call", &params)];
+    for call in &calls {
+        talk.pipes().send(call);
+        talk.hear("elicitation/create");
+    }
+    let gates = operate(&place, &operator, "gate_list", &json!({}));
+    let input =
+        json!({ "gateId": gates["gates"][0]["id"], "decision": "resume", "response": "80" });
+    operate(&place, &operator, "gate_answer", &input);
+    for call in &calls {
+        let answer = loop {
+            let message = talk.pipes().receive();
+            if message.get("method").is_none() {
+                break message;
+            }
+            assert_eq!(message["method"], "notifications/cancelled", "{message}");
+        };
+        let output = &answer["result"]["structuredContent"];
+        assert_eq!((&output["state"], &output["response"]), (&json!("resumed"), &json!("80")));
+        assert_eq!(output["gateId"], input["gateId"], "{call}");
+    }
+    assert_eq!(told(&place, &operator, &["gate_opened"]).len(), 1);
+    assert_eq!(told(&place, &operator, &["gate_collected"]).len(), 1);
+    assert_eq!(talk.end(), Some(0));
+}
+
+/// The attack: a client that said it cannot ask its user answers for one nevertheless.
+#[test]
+fn an_attack_by_a_client_without_a_user_answers_nothing() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let served = Served::start(&place);
+    let project = [("Punchlist-Project", "test")];
+    let mut params = json!({ "name": "ask", "arguments": port() });
+    let yes = accept(&json!({ "answer": "8080" }));
+    let over_http = Talk::http(&served, Era::Stateless, &project);
+    for mut talk in [over_http, Talk::stdio(&place, Era::Stateless, &[])] {
+        let gate = talk.call("ask", &port())["gateId"].clone();
+        params["inputResponses"] = json!({ "answer": yes });
+        for state in [Value::Null, gate.clone()] {
+            params["requestState"] = state;
+            let answer = talk.request("tools/call", &params);
+            let output = &answer["result"]["structuredContent"];
+            assert_eq!((&output["state"], &output["gateId"]), (&json!("open"), &gate), "{answer}");
+        }
+        talk.end();
+    }
+    // In a session, the answer is a message of its own.
+    let mut talk = Talk::http(&served, Era::Handshake, &project);
+    let gate = talk.call("ask", &port())["gateId"].as_str().unwrap().to_owned();
+    assert_eq!(talk.respond(&json!(format!("gate.{gate}.0")), &yes), 202);
+    assert_eq!(talk.call("ask", &port())["state"], "open");
+    assert_eq!(told(&place, &operator, &["gate_answered"]), []);
+}

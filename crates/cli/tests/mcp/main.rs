@@ -26,3 +26,4 @@ mod talk;
 mod texts;
 mod tools;
 mod waiting;
+mod wire;

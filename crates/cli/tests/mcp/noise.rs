@@ -189,6 +189,8 @@ fn input_that_is_not_a_message_is_answered_over_http() {
     let accept = [("Accept", "application/json, text/event-stream")];
     let post = |body: &str| served.ask("POST", "/mcp", &accept, body);
     for (body, code, id) in [
+        ("", -32_700, Value::Null),
+        (" \r\n", -32_700, Value::Null),
         ("this is no JSON", -32_700, Value::Null),
         ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":", -32_700, json!(7)),
         ("[1,2]", -32_600, Value::Null),
@@ -285,4 +287,38 @@ fn a_client_that_never_reads_fills_no_memory() {
     answered.sort_unstable();
     assert_eq!(answered, (0..=count).collect::<Vec<_>>());
     assert!(child.wait().unwrap().success());
+}
+
+/// Batches are not supported, and each request of one is told so under its id.
+#[test]
+fn every_request_of_a_batch_is_answered() {
+    let place = Place::sqlite();
+    let served = Served::start(&place);
+    let batch = json!([
+        { "jsonrpc": "2.0", "id": 1, "method": "ping" },
+        { "jsonrpc": "2.0", "method": "notifications/initialized" },
+        { "jsonrpc": "2.0", "id": "b", "method": "tools/list" },
+        { "jsonrpc": "2.0", "id": 3, "result": {} },
+    ]);
+    let is_refused = |answers: &[Value]| {
+        let ids: Vec<&Value> = answers.iter().map(|answer| &answer["id"]).collect();
+        assert_eq!(ids, [&json!(1), &json!("b")]);
+        for answer in answers {
+            assert_eq!(answer["error"]["code"], -32_600, "{answer}");
+            assert!(answer["error"]["message"].as_str().unwrap().contains("one by one"));
+        }
+    };
+    let mut talk = Talk::stdio(&place, Era::Handshake, &[]);
+    talk.pipes().send(&batch);
+    let answers = [talk.pipes().receive(), talk.pipes().receive()];
+    is_refused(&answers);
+    assert_eq!(talk.request("ping", &json!({}))["result"], json!({}));
+    talk.end();
+    for version in ["2024-11-05", "2025-03-26", "2025-11-25", "2026-07-28"] {
+        let headers =
+            [("Accept", "application/json, text/event-stream"), ("MCP-Protocol-Version", version)];
+        let reply = served.ask("POST", "/mcp", &headers, &batch.to_string());
+        assert_eq!(reply.status, 400, "{reply:?}");
+        is_refused(reply.json().as_array().unwrap());
+    }
 }

@@ -500,3 +500,22 @@ fn a_client_that_goes_away_leaves_its_place() {
     let gates = operate(&place, &operator, "gate_list", &json!({}));
     assert_eq!(gates["gates"][0]["state"], "open", "{gates}");
 }
+
+/// A request whose id was cancelled is refused before it asks anything.
+#[test]
+fn a_question_under_a_cancelled_id_is_refused() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let served = Served::start(&place);
+    let mut talk = asking(&served, &[]);
+    let call = talk.message("tools/call", &port());
+    talk.notify("notifications/cancelled", &json!({ "requestId": call["id"] }));
+    let (status, answers) = talk.post(&call);
+    assert_eq!((status, answers.len()), (200, 1), "{answers:?}");
+    assert_eq!(answers[0]["id"], call["id"], "{answers:?}");
+    assert_eq!(answers[0]["error"]["code"], -32_600, "{answers:?}");
+    let gates = operate(&place, &operator, "gate_list", &json!({}));
+    assert_eq!(gates["gates"], json!([]));
+    // Another id asks as usual.
+    ask(&mut talk, &port());
+}

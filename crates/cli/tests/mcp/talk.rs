@@ -76,6 +76,13 @@ impl Pipes {
         self.lines.recv_timeout(PATIENCE).expect("a message in time")
     }
 
+    /// Closes the input. Returns the server and its next message, if there is one.
+    pub(crate) fn close(self) -> (Child, Option<Value>) {
+        let Self { child, stdin, lines } = self;
+        drop(stdin);
+        (child, lines.recv_timeout(PATIENCE).ok())
+    }
+
     /// The next message within this time; `None` if nothing came or the server has ended.
     pub(crate) fn receive_within(&self, time: Duration) -> Option<Value> {
         self.lines.recv_timeout(time).ok()

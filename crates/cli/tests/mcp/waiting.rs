@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::serving::Served;
 use crate::support::Place;
-use crate::talk::{ERAS, Era, PATIENCE, Talk};
+use crate::talk::{ERAS, Era, PATIENCE, Talk, operate};
 
 fn work() -> Value {
     json!({ "type": "coder", "mission": "Write the parser" })
@@ -132,4 +132,36 @@ fn a_cancelled_call_over_http_leaves_the_delegation_alone() {
     let input = json!({ "delegationId": taken["delegation"]["id"] });
     let shown = talk.call("delegation_show", &input);
     assert_eq!(shown["delegation"]["result"], "It is written.", "{shown}");
+}
+
+/// Progress is reported for a new state or after five seconds, and not whenever anybody writes.
+#[test]
+fn the_writes_of_others_are_not_reported_as_progress() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let mut talk = Talk::stdio(&place, Era::Handshake, &[]);
+    let params =
+        json!({ "name": "delegate", "arguments": work(), "_meta": { "progressToken": 1 } });
+    let message = talk.message("tools/call", &params);
+    let start = Instant::now();
+    talk.pipes().send(&message);
+    let taken = take(&place);
+    for title in ["A", "B", "C", "D", "E", "F", "G", "H"] {
+        operate(&place, &operator, "issue_create", &json!({ "title": title }));
+    }
+    report(&place, &taken);
+    let mut states = Vec::new();
+    loop {
+        let heard = talk.pipes().receive();
+        if heard["id"] == message["id"] {
+            break;
+        }
+        if heard["method"] == "notifications/progress" {
+            states.push(heard["params"]["message"].as_str().unwrap().to_owned());
+        }
+    }
+    let repeated = states.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    let periods = usize::try_from(start.elapsed().as_secs() / 5).unwrap();
+    assert!(repeated <= periods, "{states:?} in {:?}", start.elapsed());
+    talk.end();
 }

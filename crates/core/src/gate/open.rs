@@ -9,8 +9,8 @@ use crate::issue::IssueStatus;
 use crate::session::going;
 use crate::text::{Body, normalised};
 use crate::{
-    By, Decide, Decision, GateId, Issue, ProjectId, Refusal, Refused, RunId, Session, Snapshot,
-    Status, Todo, TodoKind,
+    Actor, By, Decide, Decision, GateId, Issue, ProjectId, Refusal, Refused, RunId, Session,
+    SessionId, Snapshot, Status, Todo, TodoKind,
 };
 
 /// Ask for a person.
@@ -141,6 +141,19 @@ impl Decide for OpenGate {
 }
 
 impl OpenGate {
+    /// Has this caller opened the gate with this question?
+    pub(super) fn has_opened(
+        &self,
+        gate: &Gate,
+        actor: &Actor,
+        session: Option<SessionId>,
+    ) -> bool {
+        gate.asked_by == actor.principal
+            && gate.session_id == session
+            && normalised(&gate.text) == normalised(self.text.as_str())
+            && gate.details == self.details
+    }
+
     const fn is_checkpoint(&self) -> bool {
         matches!(self.details, Details::Checkpoint {})
     }

@@ -53,11 +53,7 @@ impl Decide for RelayAnswer {
             let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };
             return Err(Refused { refusal, audit: Some(Box::new(audit.into())) });
         }
-        let is_ours = gate.asked_by == actor.principal
-            && gate.session_id == session
-            && gate.text == self.question.text.as_str()
-            && gate.details == self.question.details;
-        if !is_ours {
+        if !self.question.has_opened(gate, actor, session) {
             return Err(Refusal::UnknownGate { gate: self.answer.gate.clone() }.into());
         }
         let is_settled = matches!(gate.state, GateState::Resumed | GateState::Refused);
@@ -100,7 +96,7 @@ impl RelayAnswer {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::gate::details::{Question, tests::stored};
     use crate::issue::IssueStatus;
@@ -108,7 +104,7 @@ mod tests {
     use crate::{Actor, AgentPath, Event, Ids, Role, Time};
     use serde_json::json;
 
-    fn gate(more: &Value) -> Gate {
+    pub(in crate::gate) fn gate(more: &Value) -> Gate {
         let mut gate = json!({
             "id": "01JCQ0000000000000000000AB", "projectId": "01JCQ0000000000000000000AA",
             "kind": "ask", "purpose": null, "state": "open", "sessionId": null, "issueId": null,

@@ -12,8 +12,8 @@ use punchlist_core::delegation::{
 use punchlist_core::driver::{Budget, Spent, Trigger};
 use punchlist_core::gate::form::Form;
 use punchlist_core::gate::{
-    AnswerGate, AskPermission, ClientAnswer, Details, GateDecision, OpenGate, Purpose, RelayAnswer,
-    RevokePermission,
+    AnswerGate, AskPermission, ClientAnswer, CollectAnswer, Details, GateDecision, OpenGate,
+    Purpose, RelayAnswer, RevokePermission,
 };
 use punchlist_core::issue::{
     AssignIssue, CloseAsDuplicate, CommentIssue, CreateIssue, DeferIssue, LinkIssues, LinkKind,
@@ -114,6 +114,7 @@ fn every_serialised_command_is_read_back_unchanged() {
         response: Some(json!({ "a": 1 })),
         is_apart: true,
     };
+    seen.same(&CollectAnswer { question: question.clone(), gate: "g".to_owned() });
     seen.same(&RelayAnswer { question, answer });
     seen.same(&AnswerGate::plain(GateDecision::Refuse, Some(json!("no"))));
     seen.same(&AskPermission {

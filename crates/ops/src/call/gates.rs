@@ -2,7 +2,9 @@
 //! answer.
 
 use punchlist_core::follow::gate as follow;
-use punchlist_core::gate::{AnswerGate, Asked, GateState, Ground, OpenGate, Purpose, RelayAnswer};
+use punchlist_core::gate::{
+    AnswerGate, Asked, CollectAnswer, GateState, Ground, OpenGate, Purpose, RelayAnswer,
+};
 use punchlist_core::{Decision, Gate, GateId, ProjectId, Refusal};
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::names::Named;
@@ -55,10 +57,15 @@ impl Call<'_, '_> {
         Ok(gate)
     }
 
-    /// Opens a gate that the user of the caller's client may answer, or records their answer.
+    /// Opens a gate that the user of the caller's client may answer, or records their answer. A
+    /// call that waits looks at its own gate.
     pub(crate) fn ask_through_client(&mut self, command: &OpenGate) -> Result<Gate, Error> {
-        let Some(answer) = self.envelope.context.client_answer.clone() else {
-            return self.ask(command);
+        let context = &self.envelope.context;
+        let Some(answer) = context.client_answer.clone() else {
+            return match context.awaited.clone() {
+                Some(awaited) => self.collect_answer(command, awaited),
+                None => self.ask(command),
+            };
         };
         let looked = self.gate(&answer.gate, Lock::No)?;
         // The issue is locked before the gate, as everywhere.
@@ -77,6 +84,16 @@ impl Call<'_, '_> {
             self.then(project, follow::answered(&gate))?;
         }
         Ok(gate)
+    }
+
+    /// Looks at a gate that the caller has opened, and collects its answer if nobody has.
+    fn collect_answer(&mut self, command: &OpenGate, awaited: String) -> Result<Gate, Error> {
+        let session = self.session(Lock::No)?.map(|session| session.id);
+        let gate = self.gate(&awaited, Lock::Row)?;
+        let project = gate.project_id;
+        let collect = CollectAnswer { question: command.clone(), gate: awaited };
+        let decision = self.decided(&collect, (&gate, session), (project, &gate.id))?;
+        self.record_gate(project, Some(gate), &decision)
     }
 
     /// Finds a gate by its id. Refuses an unknown one.

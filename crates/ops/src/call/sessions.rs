@@ -143,6 +143,17 @@ impl Call<'_, '_> {
         }
     }
 
+    /// The caller's session, for a read. `None` if it is the server's own, which the first write
+    /// starts.
+    pub(crate) fn session_to_read(&mut self) -> Result<Option<Session>, Error> {
+        match self.session(Lock::No)? {
+            None if self.envelope.context.own_session.is_none() => {
+                Err(Error::MissingContext { missing: vec!["session"] })
+            }
+            found => Ok(found),
+        }
+    }
+
     /// The session that an input names, otherwise the caller's, for a change of its binding: locked,
     /// after the issue it is bound to and this one.
     pub(crate) fn session_to_bind(

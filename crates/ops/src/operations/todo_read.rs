@@ -2,7 +2,6 @@
 
 use punchlist_core::ListKind;
 use punchlist_core::authority::Action;
-use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +34,7 @@ impl Define for TodoRead {
     type Output = SessionListView;
 
     fn run(call: &mut Call<'_, '_>, _: &Input) -> Result<SessionListView, Error> {
-        let session = call.session_or_own(None, Lock::No)?;
+        let Some(session) = call.session_to_read()? else { return Ok(SessionListView::default()) };
         let snapshot = call.session_list(&session)?;
         Ok(snapshot.map_or_else(SessionListView::default, |list| SessionListView::of(&list, &[])))
     }

@@ -23,7 +23,7 @@ use super::caller::Caller;
 use super::limits::Limits;
 use super::problem::{json as as_json, json_or_unchanged, problem};
 use super::query;
-use super::state::{Shared, blocking, called, or_token_required};
+use super::state::{Shared, blocking, called, or_token_required, short};
 
 /// Answers one call of an operation.
 pub(crate) async fn operation(State(state): State<Shared>, request: Request) -> Response {
@@ -66,6 +66,11 @@ async fn call(
         Ok(input) => input,
         Err(error) => return Err(or_token_required(state, envelope.proof, error).await),
     };
+    if operation.effect == Effect::Pure {
+        // It has no transaction that would check whether the caller needs a token.
+        let (ops, proof) = (Arc::clone(&state.ops), envelope.proof);
+        short(&state.ops, move || ops.admits(proof)).await?;
+    }
     let answer = called(&state.ops, operation, envelope, input).await?;
     let text = answer.to_text()?;
     Ok(if is_get { json_or_unchanged(text, &parts.headers) } else { as_json(text) })

@@ -188,6 +188,7 @@ impl Caller {
                 issue: given.issue,
                 is_remote: true,
                 client_answer: given.client_answer,
+                awaited: given.awaited,
             },
             idempotency_key: given.idempotency_key,
             agents: Arc::clone(&state.agents),

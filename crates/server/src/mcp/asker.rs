@@ -9,13 +9,11 @@ use std::sync::Arc;
 use punchlist_core::gate::ClientAnswer;
 use punchlist_core::list::turn_of_message;
 use punchlist_core::{Actor, Time};
+use punchlist_ops::explain::Fault;
 use punchlist_ops::identity::Facts;
 use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
 use rmcp::model::JsonObject;
 use serde_json::Value;
-
-/// The field of `_meta` with the idempotency key of a call.
-pub(crate) const IDEMPOTENCY_KEY: &str = "punchlist/idempotencyKey";
 
 /// The facts about a caller, and its token.
 pub(crate) type Credentials = (Facts, Option<String>);
@@ -93,27 +91,28 @@ impl Asker {
         Ok((actor, proof))
     }
 
-    /// The envelope of one call. Values in `_meta` take precedence over flags and headers.
-    pub(crate) fn envelope(&self, meta: &JsonObject) -> Envelope {
-        let say = |name: &str| meta.get(name).and_then(Value::as_str).map(str::to_owned);
+    /// The envelope of one call. Values in `_meta` take precedence over flags and headers. One that
+    /// is not a text is refused: if it were ignored, a write could be made twice, or elsewhere.
+    pub(crate) fn envelope(&self, meta: &JsonObject) -> Result<Envelope, Error> {
+        let say = |name: &str| text(meta, name);
         let mut envelope = Envelope::clone(&self.envelope);
         envelope.now = (self.clock)();
-        if let Some(key) = say(IDEMPOTENCY_KEY) {
+        if let Some(key) = say("punchlist/idempotencyKey")? {
             envelope.idempotency_key = Some(key);
         }
         let context = &mut envelope.context;
-        if let Some(session) = say("punchlist/sessionId") {
+        if let Some(session) = say("punchlist/sessionId")? {
             context.session = Some(session);
         }
-        if let Some(conversation) = say("punchlist/conversationId") {
+        if let Some(conversation) = say("punchlist/conversationId")? {
             context.conversation = Some(conversation);
         }
-        let (turn, message) = (say("punchlist/turnId"), say("punchlist/messageId"));
+        let (turn, message) = (say("punchlist/turnId")?, say("punchlist/messageId")?);
         if turn.is_some() || message.is_some() {
             let message = message.unwrap_or_default();
             context.turn = Some(turn_of_message(turn.as_deref(), &message).to_owned());
         }
-        envelope
+        Ok(envelope)
     }
 
     /// The envelope with the answer of the client's user. The idempotency key is removed, so that
@@ -163,5 +162,18 @@ impl Asker {
         }
         let panicked = |_| Err(Error::Internal { detail: "the call panicked".to_owned() });
         tokio::task::spawn_blocking(job).await.unwrap_or_else(panicked)
+    }
+}
+
+/// A field of `_meta`, if it is there.
+fn text(meta: &JsonObject, name: &str) -> Result<Option<String>, Error> {
+    match meta.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => {
+            let path = format!("_meta[\"{name}\"]");
+            let found = other.to_string().chars().take(60).collect();
+            Err(Fault::BadValue { path, found, expected: "a text".to_owned() }.into())
+        }
     }
 }

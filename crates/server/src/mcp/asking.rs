@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use axum::response::Response;
 use punchlist_ops::mcp_session::{McpSession, Waiting};
-use punchlist_ops::{Answer, Error, Operation};
+use punchlist_ops::{Error, Operation};
 use rmcp::model::{CallToolResult, ClientResult, ElicitRequestParams, JsonObject, RequestId};
 use serde_json::{Value, json};
 
@@ -20,6 +20,7 @@ use super::asker::Asker;
 use super::calls::{Call, answered, refusal};
 use super::changes::PAUSE;
 use super::gates::{open_gate, question, said};
+use super::judge::INVALID_REQUEST;
 use super::pulse::Beats;
 use crate::http::limits::Place;
 use crate::http::problem::of_type;
@@ -51,6 +52,9 @@ pub(crate) async fn ask(
 ) -> Result<Response, Error> {
     let beats = server.pulse.beats();
     let Asked { id, operation, arguments, meta } = asked;
+    if has_cancelled(&server.asker, session.clone(), &id).await? {
+        return Ok(used(&id));
+    }
     let call = Call { server: &server, operation, arguments, meta };
     let answer = match call.make().await {
         Ok(answer) => answer,
@@ -178,7 +182,7 @@ impl Asking {
         let Self { server, operation, .. } = self;
         let (arguments, meta) = (self.arguments.clone(), self.meta.clone());
         let call = Call { server, operation, arguments, meta };
-        let (asker, mut envelope) = (server.asker.clone(), call.envelope());
+        let (asker, mut envelope) = (server.asker.clone(), call.envelope()?);
         let (session, gate, names) = (self.session.clone(), self.gate.clone(), self.names());
         let looked = blocking(move || {
             (envelope.actor, envelope.proof) = asker.judged()?;
@@ -192,10 +196,7 @@ impl Asking {
         let Waiting { question, reply } = looked.await?;
         if !question.is_open {
             let is_ours = question.is_by_client;
-            let answer = match question.is_collected {
-                true => Answer::new(question.asked),
-                false => call.again().await?,
-            };
+            let answer = call.for_gate(&self.gate).await?;
             return Ok(Seen::Result { result: answered(operation, &answer)?.into(), is_ours });
         }
         Ok(match reply.as_deref() {
@@ -217,7 +218,7 @@ pub(crate) async fn take(
     let Some((gate, _)) = id.strip_prefix(ID).and_then(|rest| rest.split_once('.')) else {
         return Ok(());
     };
-    let (ops, mut envelope) = (Arc::clone(&asker.ops), asker.envelope(&JsonObject::new()));
+    let (ops, mut envelope) = (Arc::clone(&asker.ops), asker.envelope(&JsonObject::new())?);
     let found = {
         let (ops, envelope, gate) = (Arc::clone(&ops), envelope.clone(), gate.to_owned());
         blocking(move || ops.mcp_question(&envelope, &gate)).await
@@ -265,10 +266,22 @@ pub(crate) async fn cancel(
 /// Has the client cancelled this request of its session? A store that cannot be read says nothing.
 pub(crate) async fn is_cancelled(server: &McpServer, id: &RequestId) -> bool {
     let Some(session) = &server.session else { return false };
-    let (ops, session) = (Arc::clone(&server.asker.ops), session.of(&server.asker));
-    let name = cancelled(id);
-    let replied = blocking(move || ops.mcp_replied(&session, &name)).await;
-    replied.is_ok_and(|replied| replied.is_some())
+    let session = session.of(&server.asker);
+    has_cancelled(&server.asker, session, id).await.unwrap_or(false)
+}
+
+async fn has_cancelled(asker: &Asker, session: McpSession, id: &RequestId) -> Result<bool, Error> {
+    let (ops, name) = (Arc::clone(&asker.ops), cancelled(id));
+    let replied = blocking(move || ops.mcp_replied(&session, &name)).await?;
+    Ok(replied.is_some())
+}
+
+/// The response to a request whose id was cancelled. Its call would end without an answer.
+fn used(id: &RequestId) -> Response {
+    let why = "the id of this request was cancelled; send it again with another id";
+    let error = json!({ "code": INVALID_REQUEST, "message": why });
+    let answer = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+    of_type(StatusCode::OK, "application/json", answer.to_string())
 }
 
 /// Leaves a message for the waiting call, which may wait at another server.

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use punchlist_ops::catalogue::find;
-use punchlist_ops::explain::Fault;
 use punchlist_ops::{Answer, Envelope, Error, Operation, Ops};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject,
@@ -12,7 +11,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::asker::{Asker, IDEMPOTENCY_KEY};
+use super::asker::Asker;
 use super::{McpServer, brief, gates, waits};
 use crate::http::state::called;
 
@@ -33,9 +32,6 @@ impl McpServer {
             arguments: request.arguments.take().unwrap_or_default(),
             meta: context.meta.0.0.clone(),
         };
-        if let Err(error) = checked(&call.meta) {
-            return Ok(refusal(&error).into());
-        }
         let answered = match gates::is_question(operation) {
             true => gates::ask(&call, &context, &request).await,
             false => match call.make().await {
@@ -47,18 +43,6 @@ impl McpServer {
             },
         };
         Ok(answered.unwrap_or_else(|error| refusal(&error).into()))
-    }
-}
-
-/// Refuses an idempotency key that is no text. A key that is ignored would not protect the write.
-fn checked(meta: &JsonObject) -> Result<(), Error> {
-    match meta.get(IDEMPOTENCY_KEY) {
-        None | Some(Value::Null | Value::String(_)) => Ok(()),
-        Some(other) => {
-            let path = format!("_meta[\"{IDEMPOTENCY_KEY}\"]");
-            let found = other.to_string().chars().take(60).collect();
-            Err(Fault::BadValue { path, found, expected: "a text".to_owned() }.into())
-        }
     }
 }
 
@@ -76,24 +60,26 @@ impl Call<'_> {
         &self.server.asker
     }
 
-    pub(crate) fn envelope(&self) -> Envelope {
+    pub(crate) fn envelope(&self) -> Result<Envelope, Error> {
         self.asker().envelope(&self.meta)
     }
 
     /// Calls the operation.
     pub(crate) async fn make(&self) -> Result<Answer, Error> {
-        self.make_in(self.envelope(), self.arguments.clone()).await
+        self.make_in(self.envelope()?, self.arguments.clone()).await
     }
 
     /// Calls the operation, which is not called again.
     pub(crate) async fn make_once(mut self) -> Result<Answer, Error> {
         let arguments = std::mem::take(&mut self.arguments);
-        self.make_in(self.envelope(), arguments).await
+        self.make_in(self.envelope()?, arguments).await
     }
 
-    /// Calls the operation again, for what is true now and not for the stored answer.
-    pub(crate) async fn again(&self) -> Result<Answer, Error> {
-        let envelope = Envelope { idempotency_key: None, ..self.envelope() };
+    /// Calls the operation again for the gate that it has opened: for its answer, or for its
+    /// present state, and not for the stored answer.
+    pub(crate) async fn for_gate(&self, gate: &str) -> Result<Answer, Error> {
+        let mut envelope = Envelope { idempotency_key: None, ..self.envelope()? };
+        envelope.context.awaited = Some(gate.to_owned());
         self.make_in(envelope, self.arguments.clone()).await
     }
 

@@ -8,7 +8,7 @@
 
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
-use punchlist_ops::catalogue::find;
+use punchlist_ops::catalogue::{Effect, find};
 use punchlist_ops::{Error, Operation};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -38,7 +38,8 @@ pub(super) struct Plain {
 }
 
 /// Takes a tool call out of its message if it has the plain form. The caller has checked the
-/// headers that every POST needs. Whether it needs a token is checked by the operation.
+/// headers that every POST needs. Whether it needs a token is checked in the transaction of the
+/// operation. One without a transaction is not plain, so it is checked before.
 pub(super) fn plain(
     headers: &HeaderMap,
     message: &mut RxJsonRpcMessage<RoleServer>,
@@ -59,6 +60,7 @@ pub(super) fn plain(
         && !headers.keys().any(|name| name.as_str().starts_with(ARGUMENT_PREFIX))
         && params.input_responses.is_none()
         && params.request_state.is_none()
+        && operation.effect != Effect::Pure
         && !is_question(operation)
         && !may_be_long(operation);
     is_plain.then(|| Plain {

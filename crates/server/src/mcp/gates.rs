@@ -42,13 +42,17 @@ pub(crate) async fn ask(
     context: &RequestContext<RoleServer>,
     request: &CallToolRequestParams,
 ) -> Result<CallToolResponse, Error> {
-    let is_stateless = is_stateless(context);
-    if is_stateless && let Some(responses) = &request.input_responses {
+    let (is_stateless, can_ask) = (is_stateless(context), can_ask(context));
+    // A client that cannot ask its user has no answer of theirs.
+    if is_stateless
+        && can_ask
+        && let Some(responses) = &request.input_responses
+    {
         return answered(call, request.request_state.as_deref(), responses).await;
     }
     let answer = call.make().await?;
     let Some(gate) = open_gate(&answer) else { return call.complete(&answer) };
-    let question = can_ask(context).then(|| question(call)).flatten();
+    let question = can_ask.then(|| question(call)).flatten();
     match question {
         None => call.complete(&answer),
         Some(question) if is_stateless => Ok(input_required(&gate, question)),
@@ -135,7 +139,7 @@ pub(crate) fn said(
 async fn relay(call: &Call<'_>, answer: ClientAnswer) -> Result<Answer, Error> {
     let mut tries = 1;
     loop {
-        let envelope = Asker::with_answer(call.envelope(), answer.clone());
+        let envelope = Asker::with_answer(call.envelope()?, answer.clone());
         let (operation, input) = (call.operation, Value::Object(call.arguments.clone()));
         let run = move |ops: &Ops, envelope: &Envelope| ops.answer(operation, envelope, input);
         match call.asker().run(envelope, run).await {
@@ -182,7 +186,7 @@ async fn answered(
     // There is no readable answer, so the question stays open.
     let asked = match asked {
         Some(asked) => asked,
-        None => call.make().await?,
+        None => call.for_gate(&gate).await?,
     };
     match (open_gate(&asked), question(call)) {
         (Some(gate), Some(question)) if !is_put_off => Ok(input_required(&gate, question)),
@@ -223,12 +227,12 @@ async fn elicit(
             () = beats.next(PATIENCE) => {
                 // A busy store is not asked at every commit.
                 tokio::time::sleep(PAUSE).await;
-                let now = match call.again().await {
+                let now = match call.for_gate(&gate).await {
                     // The store is busy or unreachable: the user may answer meanwhile.
                     Err(error) if error.meaning().retryable => continue,
                     now => now?,
                 };
-                if open_gate(&now).as_ref() != Some(&gate) {
+                if open_gate(&now).is_none() {
                     drop(handle.cancel(Some("it was answered elsewhere".to_owned())).await);
                     return call.complete(&now);
                 }

@@ -26,7 +26,7 @@ use super::asker::Asker;
 use super::asking::{self, Asked};
 use super::direct;
 use super::gates::is_question;
-use super::judge::{Judged, MESSAGE_MAX, judge};
+use super::judge::{Judged, MESSAGE_MAX, is_blank, judge, no_message};
 use super::pulse::Pulse;
 use super::session::{self, Named, Session, has_known_version};
 use super::tools::Choice;
@@ -92,7 +92,7 @@ async fn admitted(
         return without_body(state, asker, session, parts).await;
     }
     let (judged, bytes) = judged?;
-    let message = match judged {
+    let message = match if is_blank(&bytes) { no_message() } else { judged } {
         Judged::Wrong(answer, _) => return Ok(wrong(&answer)),
         Judged::Nothing => return Ok(accepted()),
         Judged::Message(message) => *message,
@@ -183,6 +183,8 @@ async fn reply(
 ) -> Result<Response, Error> {
     let of_store = session.of(asker);
     match message {
+        // A client that cannot ask its user was asked nothing.
+        JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) if !session.can_ask => {}
         JsonRpcMessage::Response(response) => {
             let (id, result) = (Some(response.id), Some(response.result));
             asking::take(state, asker, of_store, (id, result)).await?;
@@ -252,9 +254,9 @@ fn no_session() -> Response {
 /// The response to an invalid message. The request's method is unknown, so the HTTP status shows
 /// the error, too.
 fn wrong(answer: &Value) -> Response {
-    let status = match answer.get("error") {
-        Some(_) => StatusCode::BAD_REQUEST,
-        None => StatusCode::OK,
+    let status = match answer.get("result") {
+        Some(_) => StatusCode::OK,
+        None => StatusCode::BAD_REQUEST,
     };
     of_type(status, "application/json", answer.to_string())
 }

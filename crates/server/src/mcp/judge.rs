@@ -37,7 +37,7 @@ const REMOVED: [&str; 4] =
 /// The result of the check.
 pub(crate) enum Judged {
     Message(Box<RxJsonRpcMessage<RoleServer>>),
-    /// Invalid: the answer to send, and the reason.
+    /// Invalid: the answer to send, and the reason. For a batch, an array of answers.
     Wrong(Value, String),
     /// A notification that is unknown or invalid, or an empty line. No answer is needed.
     Nothing,
@@ -51,7 +51,7 @@ pub(crate) fn judge(line: &[u8], is_over: bool) -> Judged {
         let why = format!("the message is longer than {} MiB", MESSAGE_MAX >> 20);
         return wrong(id_in(line), INVALID_REQUEST, why);
     }
-    if line.iter().all(u8::is_ascii_whitespace) {
+    if is_blank(line) {
         return Judged::Nothing;
     }
     if let Some(message) = tool_call(line) {
@@ -64,13 +64,19 @@ pub(crate) fn judge(line: &[u8], is_over: bool) -> Judged {
     message(value)
 }
 
+/// Has this line, or this body, no message at all?
+pub(crate) fn is_blank(line: &[u8]) -> bool {
+    line.iter().all(u8::is_ascii_whitespace)
+}
+
+/// The answer to a POST without a message: unlike an empty line, its sender waits for something.
+pub(crate) fn no_message() -> Judged {
+    wrong(None, PARSE_ERROR, "not JSON: the body is empty".to_owned())
+}
+
 fn message(value: Value) -> Judged {
-    let Value::Object(fields) = &value else {
-        let why = "a message is one JSON object; batches are not supported";
-        return wrong(None, INVALID_REQUEST, why.to_owned());
-    };
-    let id = fields.get("id").filter(|id| id.is_string() || id.is_i64()).cloned();
-    let method = fields.get("method").and_then(Value::as_str).map(str::to_owned);
+    let Value::Object(fields) = &value else { return no_object(&value) };
+    let (id, method) = (id_of(&value), method_of(&value).map(str::to_owned));
     if let (Some(id), Some(method)) = (&id, method.as_deref()) {
         let params = fields.get("params").unwrap_or(&Value::Null);
         if let Some(judged) = wrong_arguments(id, method, params) {
@@ -90,6 +96,29 @@ fn message(value: Value) -> Judged {
             wrong(id, INVALID_REQUEST, why.to_owned())
         }
     }
+}
+
+/// A message that is not one object. Every request of a batch is told that batches are not
+/// supported, so that none of them is waited for.
+fn no_object(value: &Value) -> Judged {
+    let why = "batches are not supported: send the messages one by one, each a JSON object";
+    let requests =
+        value.as_array().into_iter().flatten().filter(|message| method_of(message).is_some());
+    let answers: Vec<Value> =
+        requests.filter_map(id_of).map(|id| error(&id, INVALID_REQUEST, why)).collect();
+    match answers.is_empty() {
+        true => wrong(None, INVALID_REQUEST, "a message is one JSON object".to_owned()),
+        false => Judged::Wrong(answers.into(), why.to_owned()),
+    }
+}
+
+/// The id of a request, if it can be one.
+fn id_of(message: &Value) -> Option<Value> {
+    message.get("id").filter(|id| id.is_string() || id.is_i64()).cloned()
+}
+
+fn method_of(message: &Value) -> Option<&str> {
+    message.get("method").and_then(Value::as_str)
 }
 
 /// The fields of a request. Its parameters are not read yet.
@@ -177,9 +206,11 @@ const fn kind(value: &Value) -> &'static str {
 }
 
 pub(crate) fn wrong(id: Option<Value>, code: i64, why: String) -> Judged {
-    let error = json!({ "code": code, "message": why });
-    let id = id.unwrap_or(Value::Null);
-    Judged::Wrong(json!({ "jsonrpc": "2.0", "id": id, "error": error }), why)
+    Judged::Wrong(error(&id.unwrap_or(Value::Null), code, &why), why)
+}
+
+fn error(id: &Value, code: i64, why: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } })
 }
 
 /// Finds the id in bytes that are not valid JSON: the value of the key `id` in the outermost

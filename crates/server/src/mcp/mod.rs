@@ -1,10 +1,10 @@
 //! MCP: one handler for both transports and both eras of the protocol (ADR 0028).
 //!
-//! `asker` identifies the sender, `calls` calls operations and `brief`
-//! describes their answers, `gates` passes questions on to the
-//! client's user, `waits` waits for delegations, `resources` and `prompts` read, `changes` detects
-//! what to announce. `stdio` and `http` are the transports; `session`, `asking` and `notices` are
-//! sessions over HTTP (ADR 0031). No rule is in this module.
+//! `asker` identifies the sender, `calls` calls operations and `brief` describes their answers,
+//! `gates` passes questions on to the client's user, `waits` waits for delegations, `resources` and
+//! `prompts` read, `changes` detects what to announce. `stdio` and `http` are the transports,
+//! `notes` is standard error; `session`, `asking` and `notices` are sessions over HTTP (ADR 0031).
+//! No rule is in this module.
 
 mod asker;
 mod asking;
@@ -18,6 +18,7 @@ mod handler;
 pub(crate) mod http;
 mod judge;
 mod listening;
+mod notes;
 mod notices;
 mod prompts;
 mod pulse;

@@ -45,7 +45,9 @@ pub(crate) async fn prompt(
         return Err(ErrorData::invalid_params(message, Some(json!({ "prompts": names }))));
     };
     let Filled { goal, issue } = Filled::read(briefing, &arguments.unwrap_or_default())?;
-    let mut envelope = asker.envelope(meta);
+    let refused =
+        |error: &Error| ErrorData::invalid_params(error.to_string(), Some(error.to_json()));
+    let mut envelope = asker.envelope(meta).map_err(|error| refused(&error))?;
     envelope.idempotency_key = None;
     let is_named = issue.is_some();
     if issue.is_some() {
@@ -56,9 +58,7 @@ pub(crate) async fn prompt(
         Ok(state) => state,
         // Without a session the prompt has no state. But a named issue must exist.
         Err(error) if is_absent(&error) && !is_named => String::new(),
-        Err(error) if error.meaning().http < 500 => {
-            return Err(ErrorData::invalid_params(error.to_string(), Some(error.to_json())));
-        }
+        Err(error) if error.meaning().http < 500 => return Err(refused(&error)),
         Err(error) => return Err(failed(&error)),
     };
     let text = briefing.text(&goal, &state);

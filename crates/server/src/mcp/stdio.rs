@@ -11,6 +11,7 @@ use rmcp::ServiceExt;
 use tokio::sync::watch;
 
 use super::McpServer;
+use super::notes::Notes;
 use super::wire::Wire;
 
 impl McpServer {
@@ -18,23 +19,25 @@ impl McpServer {
     pub fn serve_stdio(self, parent: Parent) -> io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ops = Arc::clone(&self.asker.ops);
+        let (notes, written) = Notes::start();
         let served = runtime.block_on(async move {
             tokio::select! {
-                served = self.serve_pipes() => served,
+                served = self.serve_pipes(notes) => served,
                 () = parent.gone() => Ok(()),
             }
         });
         runtime.shutdown_timeout(Duration::from_millis(200));
         // Database connections must not be dropped inside the runtime.
         drop(ops);
+        written.wait();
         served
     }
 
-    async fn serve_pipes(mut self) -> io::Result<()> {
+    async fn serve_pipes(mut self, notes: Notes) -> io::Result<()> {
         let (read, write) = rmcp::transport::stdio_pipes();
         let (end, ending) = watch::channel(false);
         self.stopping = Some(ending);
-        match self.serve(Wire::new(read, write, end)).await {
+        match self.serve(Wire::new(read, write, end, notes)).await {
             Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
             // A host that closes before the handshake is not an error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),

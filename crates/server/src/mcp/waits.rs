@@ -16,13 +16,14 @@ use rmcp::service::RequestContext;
 
 use super::asking::is_cancelled;
 use super::calls::Call;
+use super::changes::PAUSE;
 
 /// How long a delegation may wait for a worker before the caller gets a message.
 const QUEUED_MAX: Duration = Duration::from_secs(2);
 /// How long a call waits for a running delegation. A host that gets progress reports waits longer.
 const RUNNING_MAX: Duration = Duration::from_secs(50);
 const RUNNING_MAX_WITH_PROGRESS: Duration = Duration::from_secs(600);
-/// How often progress is reported.
+/// How often progress is reported while the state is the same.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
 /// Can a call of this operation start a delegation that it waits for?
@@ -54,7 +55,7 @@ pub(crate) async fn delegation(
         None => RUNNING_MAX,
     };
     let (mut beats, start) = (call.server.pulse.beats(), Instant::now());
-    let mut reports = 0.0;
+    let (mut reports, mut reported) = (0.0, None);
     loop {
         match now(call, &delegation).await {
             Ok(now) => delegation = now,
@@ -70,15 +71,22 @@ pub(crate) async fn delegation(
         if !is_going(delegation.state) || left.is_zero() || is_cancelled {
             return call.complete(&Answer::new(delegation));
         }
-        if let Some(token) = &token {
+        let is_due = reported.is_none_or(|(state, at): (_, Instant)| {
+            state != delegation.state || at.elapsed() >= PROGRESS_EVERY
+        });
+        if let Some(token) = token.as_ref().filter(|_| is_due) {
             reports += 1.0;
+            reported = Some((delegation.state, Instant::now()));
             let state = delegation.state.name();
             let progress = ProgressNotificationParam::new(token.clone(), reports)
                 .with_message(format!("the delegation is {state}"));
             drop(context.peer.notify_progress(progress).await);
         }
+        let next =
+            reported.map_or(PROGRESS_EVERY, |(_, at)| PROGRESS_EVERY.saturating_sub(at.elapsed()));
         tokio::select! {
-            () = beats.next(left.min(PROGRESS_EVERY)) => {}
+            // A busy store is not read at every commit.
+            () = beats.next(left.min(next)) => tokio::time::sleep(PAUSE.min(left)).await,
             () = context.ct.cancelled() => {}
             // This server is stopping; the caller can ask another replica, or this one after its
             // restart.
@@ -89,7 +97,7 @@ pub(crate) async fn delegation(
 
 /// The current state of the delegation, in the form of the call's own answer.
 async fn now(call: &Call<'_>, before: &delegate::Output) -> Result<delegate::Output, Error> {
-    let envelope = Envelope { idempotency_key: None, ..call.envelope() };
+    let envelope = Envelope { idempotency_key: None, ..call.envelope()? };
     let input = delegation_show::Input { delegation_id: before.delegation_id.into() };
     let show = move |ops: &Ops, envelope: &Envelope| ops.run::<DelegationShow>(envelope, input);
     let now = call.asker().run(envelope, show).await?.delegation;

@@ -2,24 +2,30 @@
 //!
 //! Lines are read here and checked in `judge`; only valid messages are passed on. An invalid one is
 //! answered, and noted on standard error. If a client does not read its answers, no more requests
-//! are read from it, so the queue stays small.
+//! are taken from it, so the queue stays small. The end of the input is still seen, and then the
+//! answers that nobody reads are soon given up.
 
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
-use std::io::{self, Write as _};
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::{Buf, BytesMut};
 use rmcp::RoleServer;
-use rmcp::model::{ClientNotification, JsonRpcMessage, RequestId};
+use rmcp::model::{
+    ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
+use serde::de::IgnoredAny;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::judge::{INVALID_REQUEST, Judged, MESSAGE_MAX, judge, wrong};
+use super::notes::Notes;
 
 /// How much of an oversized line is searched for its id.
 const HEAD_MAX: usize = 64 << 10;
@@ -32,19 +38,35 @@ const WAITING_MAX: usize = 64;
 const BUSY_MAX: usize = 32;
 const PUT_OFF: Duration = Duration::from_millis(500);
 
+/// How much is read ahead while no request is taken. A pipe holds 64 KiB, so the end of the input is
+/// seen behind it.
+const AHEAD_MAX: usize = 128 << 10;
+/// How much is read at once.
+const CHUNK: usize = 8 << 10;
+
+/// How long a write may take after the end of the input.
+const LAST: Duration = Duration::from_secs(2);
+
 /// How many ids of cancelled requests are remembered.
 const CANCELLED_MAX: usize = 1_024;
 
 /// Messages over a pair of streams, one line each.
 pub(crate) struct Wire<R, W> {
-    read: BufReader<R>,
+    read: R,
+    /// What was read and is not taken yet.
+    ahead: BytesMut,
+    /// The input has ended behind it.
+    is_at_end: bool,
     /// The part of the current line that was read. A read may be cancelled; the next one continues
     /// here.
     line: Vec<u8>,
     /// The current line is too long, and the rest of it is dropped.
     is_over: bool,
-    /// Has the handshake begun? Before it, the library would end at a notification.
+    /// Has a request begun the conversation? Until then, the library would end at anything else
+    /// than a request.
     has_begun: bool,
+    /// Does the library read while it writes? Before that, it waits for every write.
+    is_served: bool,
     /// The requests that were passed on and are not answered yet. The library tracks only one
     /// request per id, so a second one would be executed without an answer.
     unanswered: HashSet<RequestId>,
@@ -58,33 +80,72 @@ pub(crate) struct Wire<R, W> {
     places: Arc<Semaphore>,
     /// Signals the end of the input.
     end: watch::Sender<bool>,
+    notes: Notes,
 }
 
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R, W> {
-    pub(crate) fn new(read: R, write: W, end: watch::Sender<bool>) -> Self {
-        let (read, write) = (BufReader::new(read), Arc::new(Mutex::new(Some(write))));
-        let (line, is_over, has_begun, answers) = (Vec::new(), false, false, JoinSet::new());
-        let (unanswered, cancelled) = (HashSet::new(), VecDeque::new());
-        let places = Arc::new(Semaphore::new(WAITING_MAX));
-        Self { read, line, is_over, has_begun, unanswered, cancelled, write, answers, places, end }
+impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'static> Wire<R, W> {
+    pub(crate) fn new(read: R, write: W, end: watch::Sender<bool>, notes: Notes) -> Self {
+        Self {
+            read,
+            ahead: BytesMut::new(),
+            is_at_end: false,
+            line: Vec::new(),
+            is_over: false,
+            has_begun: false,
+            is_served: false,
+            unanswered: HashSet::new(),
+            cancelled: VecDeque::new(),
+            write: Arc::new(Mutex::new(Some(write))),
+            answers: JoinSet::new(),
+            places: Arc::new(Semaphore::new(WAITING_MAX)),
+            end,
+            notes,
+        }
     }
 
-    /// Takes a slot for a message that waits to be written. While no slot is free, nothing is read.
+    /// Takes a slot for a message that waits to be written. While none is free, nothing is taken.
     fn place(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.places).try_acquire_owned().ok()
     }
 
-    /// Reads to the end of a line. Returns false at the end of the input.
-    async fn next_line(&mut self) -> io::Result<bool> {
+    /// Waits until a slot is free. Returns false if nobody reads any more.
+    async fn has_place(&mut self) -> bool {
+        let places = Arc::clone(&self.places);
         loop {
-            let available = self.read.fill_buf().await?;
-            if available.is_empty() {
-                return Ok(false);
+            let may_read = !self.is_at_end && self.ahead.len() < AHEAD_MAX;
+            tokio::select! {
+                biased;
+                place = places.acquire() => return place.is_ok(),
+                () = self.fill(), if may_read => {}
             }
+        }
+    }
+
+    /// Reads some of the input, or its end.
+    async fn fill(&mut self) {
+        self.ahead.reserve(CHUNK);
+        if !matches!(self.read.read_buf(&mut self.ahead).await, Ok(1..)) {
+            self.is_at_end = true;
+            // Calls that wait for something else can stop.
+            self.end.send_replace(true);
+        }
+    }
+
+    /// Takes a line from the input. Returns false at its end. The last line need not end with a
+    /// newline, but one that is no JSON was cut off.
+    async fn next_line(&mut self) -> bool {
+        loop {
+            while self.ahead.is_empty() {
+                if self.is_at_end {
+                    return serde_json::from_slice::<IgnoredAny>(&self.line).is_ok();
+                }
+                self.fill().await;
+            }
+            let available = &self.ahead;
             let end = available.iter().position(|byte| *byte == b'\n');
             let (part, used) = match end {
                 Some(end) => (&available[..end], end + 1),
-                None => (available, available.len()),
+                None => (&available[..], available.len()),
             };
             if self.line.len() + part.len() > MESSAGE_MAX {
                 self.is_over = true;
@@ -93,9 +154,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
             let kept = room.saturating_sub(self.line.len()).min(part.len());
             self.line.extend_from_slice(&part[..kept]);
             self.line.truncate(room);
-            self.read.consume(used);
+            self.ahead.advance(used);
             if end.is_some() {
-                return Ok(true);
+                return true;
             }
         }
     }
@@ -111,7 +172,6 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
             if !self.has_begun && !is_request {
                 return Judged::Nothing;
             }
-            self.has_begun = true;
             if let JsonRpcMessage::Notification(notification) = &**message
                 && let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
@@ -119,13 +179,15 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
             {
                 self.cancel(id);
             }
-            if let JsonRpcMessage::Request(request) = &**message
-                && (self.cancelled.contains(&request.id)
-                    || !self.unanswered.insert(request.id.clone()))
-            {
-                let id = serde_json::to_value(&request.id).ok();
-                let why = "a request with this id has not been answered yet; nothing was done";
-                return wrong(id, INVALID_REQUEST, why.to_owned());
+            if let JsonRpcMessage::Request(request) = &**message {
+                if self.cancelled.contains(&request.id)
+                    || !self.unanswered.insert(request.id.clone())
+                {
+                    let id = serde_json::to_value(&request.id).ok();
+                    let why = "a request with this id has not been answered yet; nothing was done";
+                    return wrong(id, INVALID_REQUEST, why.to_owned());
+                }
+                self.has_begun |= begins(&request.request);
             }
         }
         judged
@@ -141,20 +203,40 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Wire<R
         }
     }
 
+    /// Sends an answer. Those to a batch are messages of their own, because only the revisions with
+    /// batches know a line that is an array.
     fn answer(&mut self, answer: &Value) {
+        let answers = answer.as_array().map_or(std::slice::from_ref(answer), Vec::as_slice);
+        let lines: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
+        let writing = self.writing(lines.into_bytes());
+        self.write_apart(writing);
+    }
+
+    /// Writes a line, which takes a slot until it is written.
+    fn writing(&self, line: Vec<u8>) -> impl Future<Output = io::Result<()>> + Send + use<R, W> {
         let (write, place) = (Arc::clone(&self.write), self.place());
-        let line = format!("{answer}\n");
-        self.answers.spawn(async move {
-            // If the host no longer reads, the answer is lost.
-            drop(put(&write, line.as_bytes()).await);
+        let (places, end) = (Arc::clone(&self.places), self.end.subscribe());
+        async move {
+            let written = put(&write, &line, end).await;
+            if written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+                // No further request can be answered.
+                places.close();
+            }
             drop(place);
-        });
+            written
+        }
+    }
+
+    /// Writes in a task of its own. If the host no longer reads, the message is lost.
+    fn write_apart(&mut self, writing: impl Future<Output = io::Result<()>> + Send + 'static) {
+        while self.answers.try_join_next().is_some() {}
+        self.answers.spawn(async move { drop(writing.await) });
     }
 }
 
 impl<R, W> Transport<RoleServer> for Wire<R, W>
 where
-    R: AsyncRead + Send + Unpin,
+    R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     type Error = io::Error;
@@ -171,24 +253,34 @@ where
         if let Some(id) = answered {
             self.unanswered.remove(id);
         }
-        let (write, place) = (Arc::clone(&self.write), self.place());
-        async move {
-            let mut line = serde_json::to_vec(&item)?;
+        let line = serde_json::to_vec(&item);
+        let writing = line.map(|mut line| {
             line.push(b'\n');
-            let written = put(&write, &line).await;
-            drop(place);
-            written
+            self.writing(line)
+        });
+        // Before the library serves, it reads nothing while it waits for a write.
+        let waited_for = match writing {
+            Ok(writing) if !self.is_served => {
+                self.write_apart(writing);
+                Ok(None)
+            }
+            writing => writing.map(Some),
+        };
+        async move {
+            match waited_for? {
+                Some(writing) => writing.await,
+                None => Ok(()),
+            }
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        self.is_served = self.has_begun;
         loop {
             if self.unanswered.len() >= BUSY_MAX {
                 tokio::time::sleep(PUT_OFF).await;
             }
-            let is_open = self.places.acquire().await.is_ok();
-            if !is_open || !matches!(self.next_line().await, Ok(true)) {
-                // The input has ended, so calls that wait for something else can stop.
+            if !self.has_place().await || !self.next_line().await {
                 self.end.send_replace(true);
                 while self.answers.join_next().await.is_some() {}
                 return None;
@@ -197,7 +289,7 @@ where
                 Judged::Message(message) => return Some(*message),
                 Judged::Nothing => {}
                 Judged::Wrong(answer, why) => {
-                    note(&why);
+                    self.notes.refused(&why);
                     self.answer(&answer);
                 }
             }
@@ -210,22 +302,52 @@ where
     }
 }
 
-async fn put<W: AsyncWrite + Unpin>(write: &Mutex<Option<W>>, line: &[u8]) -> io::Result<()> {
-    let mut write = write.lock().await;
-    let write = write.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-    write.write_all(line).await?;
-    write.flush().await
+/// Does this request begin the conversation? The library answers others before it, too, and goes on
+/// waiting for one that does: `initialize`, or a complete request of the stateless era.
+fn begins(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        request => {
+            let meta = request.get_meta();
+            let is_known =
+                |version: &ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(version);
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                && meta.protocol_version().as_ref().is_some_and(is_known)
+        }
+    }
 }
 
-/// Notes an error on standard error, for the person who runs the host. The text is escaped, because
-/// the line may contain anything.
-fn note(why: &str) {
-    let why: String = why.chars().take(200).flat_map(char::escape_debug).collect();
-    drop(writeln!(io::stderr(), "note: a message was refused: {why}"));
+/// Writes a line. After the end of the input, a client that does not read has two seconds; then the
+/// stream is closed, and whatever waits for it fails.
+async fn put<W: AsyncWrite + Unpin>(
+    write: &Mutex<Option<W>>,
+    line: &[u8],
+    mut end: watch::Receiver<bool>,
+) -> io::Result<()> {
+    let mut open = write.lock().await;
+    let stream = open.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+    let writing = async {
+        stream.write_all(line).await?;
+        stream.flush().await
+    };
+    let too_late = async {
+        drop(end.wait_for(|end| *end).await);
+        tokio::time::sleep(LAST).await;
+    };
+    tokio::select! {
+        biased;
+        written = writing => return written,
+        () = too_late => {}
+    }
+    *open = None;
+    Err(io::ErrorKind::TimedOut.into())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
     use serde_json::json;
 
@@ -237,7 +359,7 @@ mod tests {
         let input = [ping("1"), ping("1"), ping("\"1\""), ping("1")].concat();
         let (written, mut seen) = tokio::io::duplex(4_096);
         let end = watch::Sender::new(false);
-        let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written, end);
+        let mut wire = Wire::new(Cursor::new(input.into_bytes()), written, end, Notes::start().0);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let is_request = |message| matches!(message, Some(JsonRpcMessage::Request(_)));
@@ -265,6 +387,10 @@ mod tests {
     /// Hosts keep one connection for days, and every interruption by their user cancels a call.
     #[test]
     fn cancelled_requests_do_not_count_as_busy() {
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "0" } });
+        let hello =
+            json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params });
         let lines = (0..BUSY_MAX).flat_map(|id| {
             let ping = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
             let method = "notifications/cancelled";
@@ -273,17 +399,18 @@ mod tests {
             [format!("{ping}\n"), format!("{cancel}\n")]
         });
         let again = json!({ "jsonrpc": "2.0", "id": 0, "method": "ping" });
-        let input: String = lines.chain([format!("{again}\n")]).collect();
+        let (hello, again) = (format!("{hello}\n"), format!("{again}\n"));
+        let input: String = [hello].into_iter().chain(lines).chain([again]).collect();
         let (written, _seen) = tokio::io::duplex(4_096);
         let end = watch::Sender::new(false);
-        let mut wire = Wire::new(std::io::Cursor::new(input.into_bytes()), written, end);
+        let mut wire = Wire::new(Cursor::new(input.into_bytes()), written, end, Notes::start().0);
         // Without a timer: a delay would panic.
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            for _ in 0..2 * BUSY_MAX {
+            for _ in 0..=2 * BUSY_MAX {
                 assert!(wire.receive().await.is_some());
             }
-            assert_eq!((wire.unanswered.len(), wire.cancelled.len()), (0, BUSY_MAX));
+            assert_eq!((wire.unanswered.len(), wire.cancelled.len()), (1, BUSY_MAX));
             assert!(wire.receive().await.is_none(), "an id that was cancelled is refused");
         });
     }
