@@ -2,6 +2,8 @@
 
 use std::io;
 
+use tokio_postgres::error::{DbError, Severity};
+
 use crate::{Error, ErrorKind, error};
 
 pub(super) fn late() -> Error {
@@ -40,6 +42,22 @@ pub(super) fn said(error: &tokio_postgres::Error) -> Error {
             Error::new(ErrorKind::Unreachable, format!("{error}{why}"))
         }
     }
+}
+
+/// Converts an error that came after the login. The server closes the connection after a FATAL error
+/// and after a PANIC, so a new connection may succeed.
+pub(super) fn said_in_session(error: &tokio_postgres::Error) -> Error {
+    let said = said(error);
+    match said.kind {
+        ErrorKind::Backend if is_fatal(error) => Error::new(ErrorKind::Unreachable, said.detail),
+        _ => said,
+    }
+}
+
+/// Has the server closed the connection after this error?
+pub(super) fn is_fatal(error: &tokio_postgres::Error) -> bool {
+    let severity = error.as_db_error().and_then(DbError::parsed_severity);
+    matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
 /// Removes the password from an error: a server or pooler may repeat it.

@@ -12,10 +12,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use tokio_postgres::error::Severity;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Statement};
 
-use super::fault::{closed, late, masked, said};
+use super::fault::{self, closed, late, masked, said, said_in_session};
 use super::request::{Done, Key, Request, key, prepare, prepared, text, typed};
 use super::socket::{AsItIs, Control, Socket, Wait};
 use crate::Error;
@@ -148,8 +147,7 @@ impl Line {
         let mut is_fatal = false;
         for (answer, is_wanted) in landed.into_iter().zip(wanted) {
             if let Err(error) = &answer {
-                let severity = error.as_db_error().and_then(|error| error.parsed_severity());
-                is_fatal |= matches!(severity, Some(Severity::Fatal | Severity::Panic));
+                is_fatal |= fault::is_fatal(error);
             }
             if let Ok(Done { prepared: Some((key, statement)), .. }) = &answer {
                 statements.insert(*key, Known::Prepared(statement.clone()));
@@ -158,7 +156,7 @@ impl Line {
                 let lost = self.lost.as_ref();
                 answers.push(answer.map_err(|error| match lost {
                     Some(lost) if error.is_closed() => lost.clone(),
-                    _ => masked(said(&error), secret.as_deref()),
+                    _ => masked(said_in_session(&error), secret.as_deref()),
                 }));
             }
         }
@@ -266,7 +264,7 @@ impl Driver<'_> {
                 }
                 Poll::Ready(Some(Ok(_))) => {}
                 Poll::Ready(Some(Err(error))) => {
-                    *self.lost = Some(said(&error));
+                    *self.lost = Some(said_in_session(&error));
                     return;
                 }
                 Poll::Ready(None) => {

@@ -175,8 +175,9 @@ fn is_of_the_kind(line: &mut Line, wanted: Kind, deadline: Instant) -> Result<()
     let answer = line.ask(asked, deadline)?;
     let [is_standby, is_read_only] = ["t", "on"].map(|yes| answer.iter().any(|text| text == yes));
     match wanted {
+        // As for the other kinds, it may become the wanted one: during a failover it does.
         Kind::ReadWrite if is_standby || is_read_only => {
-            Err(Error::new(ErrorKind::ReadOnly, "the server takes no writes"))
+            Err(unreached("the server takes no writes"))
         }
         Kind::ReadOnly if !is_standby && !is_read_only => Err(unreached("the server takes writes")),
         Kind::Primary if is_standby => Err(unreached("the server is a standby")),
