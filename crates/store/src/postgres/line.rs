@@ -19,6 +19,9 @@ use super::request::{Done, Key, Request, key, prepare, prepared, text, typed};
 use super::socket::{AsItIs, Control, Socket, Wait};
 use crate::Error;
 
+/// How long the message that ends a connection may take.
+const FAREWELL_TIME_MAX: Duration = Duration::from_secs(1);
+
 /// What the server knows about a statement.
 enum Known {
     UsedOnce,
@@ -194,7 +197,9 @@ impl Drop for Line {
     fn drop(&mut self) {
         self.client = None;
         if self.lost.is_none() {
-            // Without its client, the library sends the server a termination message.
+            // Without its client, the library sends the server a termination message. The deadline
+            // of the last response has usually passed.
+            self.control.begin(Instant::now() + FAREWELL_TIME_MAX);
             self.control.wait(Wait::Never);
             let mut context = Context::from_waker(Waker::noop());
             drop(self.connection.poll_message(&mut context));

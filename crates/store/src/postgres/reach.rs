@@ -16,7 +16,7 @@ use tokio_postgres::config::Host;
 use super::Address;
 use super::address::Kind;
 use super::line::Line;
-use super::socket::{Channel, Control, Plain, Socket};
+use super::socket::{Channel, Control, Link, Plain, Socket};
 use super::tls;
 use crate::{Error, ErrorKind};
 
@@ -81,9 +81,10 @@ fn admitted(
 ) -> Result<Line, Error> {
     let limit = address.connect_timeout();
     let deadline = Instant::now() + limit;
-    let plain = reach(place, &address.config, limit)
+    let link = reach(place, &address.config, limit)
         .map_err(|error| unreached(format!("the server cannot be reached: {error}")))?;
-    plain.set_timeouts(limit).map_err(|error| unreached(error.to_string()))?;
+    let control = Control::new(deadline, address.answer_bytes_max);
+    let plain = Plain::new(link, Arc::clone(&control));
     let name = match &place.host {
         Host::Tcp(name) => name.as_str(),
         #[cfg(unix)]
@@ -97,7 +98,6 @@ fn admitted(
         Channel::Tls(stream) => tls::binding(&stream.conn),
         Channel::Plain(_) => None,
     };
-    let control = Control::new(deadline, address.answer_bytes_max);
     let socket = Socket::new(channel, Arc::clone(&control), binding);
     let mut config = address.config.clone();
     let mut no_password = None;
@@ -121,13 +121,13 @@ fn admitted(
     Ok(line)
 }
 
-fn reach(place: &Place, config: &Config, limit: Duration) -> io::Result<Plain> {
+fn reach(place: &Place, config: &Config, limit: Duration) -> io::Result<Link> {
     match (&place.host, &place.address) {
-        (Host::Tcp(name), None) => tcp(name, place.port, config, limit).map(Plain::Tcp),
-        (_, Some(address)) => tcp(address, place.port, config, limit).map(Plain::Tcp),
+        (Host::Tcp(name), None) => tcp(name, place.port, config, limit).map(Link::Tcp),
+        (_, Some(address)) => tcp(address, place.port, config, limit).map(Link::Tcp),
         #[cfg(unix)]
         (Host::Unix(folder), None) => {
-            UnixStream::connect(folder.join(format!(".s.PGSQL.{}", place.port))).map(Plain::Unix)
+            UnixStream::connect(folder.join(format!(".s.PGSQL.{}", place.port))).map(Link::Unix)
         }
     }
 }

@@ -162,7 +162,7 @@ impl Wanted {
 }
 
 fn not_reached(error: &io::Error) -> Error {
-    if super::socket::is_late(error) {
+    if error.kind() == io::ErrorKind::TimedOut {
         return failed("the server did not answer in time");
     }
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {

@@ -164,6 +164,33 @@ fn a_server_that_sends_too_slowly_times_out() {
     server.join().unwrap();
 }
 
+/// The same within a single message of the TLS handshake, which is read as a whole.
+#[test]
+fn a_server_that_begins_tls_too_slowly_times_out() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (done, is_done) = channel::<()>();
+    let server = thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut buffer = [0; 4096];
+        assert!(socket.read(&mut buffer).unwrap() > 0);
+        // TLS is offered. Then the head of a record of 16,000 bytes.
+        socket.write_all(b"S\x16\x03\x03\x3e\x80").unwrap();
+        while is_done.recv_timeout(Duration::from_millis(20)).is_err() {
+            if socket.write_all(b"x").is_err() {
+                return;
+            }
+        }
+    });
+    let url = format!("postgres://ada@127.0.0.1:{port}/work?sslmode=require&connect_timeout=1");
+    let start = Instant::now();
+    let error = refused(&url);
+    assert!(error.detail.contains("did not answer in time"), "{error:?}");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    done.send(()).ok();
+    server.join().unwrap();
+}
+
 /// The limit holds for one response. What was sent before on the same connection does not count.
 #[test]
 fn an_answer_that_is_too_long_is_an_error_and_the_store_stays_usable() {
