@@ -16,11 +16,10 @@ use tokio_postgres::config::Host;
 use super::Address;
 use super::address::Kind;
 use super::line::Line;
+use super::options::PORT;
 use super::socket::{Channel, Control, Link, Plain, Socket};
 use super::tls;
 use crate::{Error, ErrorKind};
-
-const PORT: u16 = 5432;
 
 fn unreached(why: impl Into<String>) -> Error {
     Error::new(ErrorKind::Unreachable, why)
@@ -42,7 +41,7 @@ pub(super) fn connect(address: &Address) -> Result<Line, Error> {
         tls::Mode::Disable => None,
         _ => Some(address.tls.config()?),
     };
-    let places = places(&address.config);
+    let places = places(address);
     let kinds = match address.kind {
         Kind::PreferStandby => &[Kind::Standby, Kind::Any][..],
         _ => std::slice::from_ref(&address.kind),
@@ -59,9 +58,9 @@ pub(super) fn connect(address: &Address) -> Result<Line, Error> {
     Err(failed)
 }
 
-fn places(config: &Config) -> Vec<Place> {
-    let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
-    let ports = config.get_ports();
+fn places(address: &Address) -> Vec<Place> {
+    let (hosts, ports) = (&address.hosts, &address.ports);
+    let addresses = address.config.get_hostaddrs();
     (0..hosts.len().max(addresses.len()))
         .filter_map(|n| {
             let port = ports.get(n).or(ports.first()).copied().unwrap_or(PORT);
