@@ -71,14 +71,20 @@ impl Address {
             Error::new(ErrorKind::Unreachable, format!("bad URL: {named}{why}"))
         };
         let mut own = Own::default();
-        let rest = own.take_from(url).map_err(|why| bad(&format!(": {why}")))?;
-        // The parser's message is dropped: the unknown option may be a part of a password.
+        let rest = own.take_from(url).map_err(|why| match shown {
+            Some(_) => bad(&format!(": {why}")),
+            // What was taken for options may be a part of the password.
+            None => bad(""),
+        })?;
+        // The parser's message is dropped for the same reason.
         let mut config: Config = rest.parse().map_err(|_| bad(""))?;
         if config.get_application_name().is_none() {
             config.application_name("punchlist");
         }
         if config.get_user().is_none() {
-            config.user(std::env::var("USER").unwrap_or_default());
+            let user = std::env::var("USER").ok().filter(|user| !user.is_empty());
+            let user = user.or_else(|| whoami::username().ok());
+            config.user(user.unwrap_or_default());
         }
         let statement_timeout = own.statement_timeout.unwrap_or(STATEMENT_TIMEOUT);
         if !own.is_pooler {
@@ -210,9 +216,24 @@ mod tests {
         let bad_mode = "bad URL: postgres://ada@db/work: sslmode is disable, prefer, require, \
                         verify-ca or verify-full";
         for (url, detail) in [
-            ("postgres://ada@db/work?sslmod=none", "bad URL: postgres://ada@db/work"),
+            (
+                "postgres://ada@db/work?sslmod=none",
+                "bad URL: postgres://ada@db/work: an option is unknown; did you mean sslmode?",
+            ),
+            (
+                "postgres://ada@db/work?connect_timeout=s3cret",
+                "bad URL: postgres://ada@db/work: connect_timeout is a number of seconds",
+            ),
+            (
+                "postgres://ada@db/work?channel_binding=s3cret",
+                "bad URL: postgres://ada@db/work: channel_binding is disable, prefer or require",
+            ),
             ("postgres://ada@db/work?sslmode=s3cret", bad_mode),
-            ("postgres://ada@db/work?password=s3&cret=1", "bad URL: postgres://ada@db/work"),
+            (
+                "postgres://ada@db/work?password=s3&cret=1",
+                "bad URL: postgres://ada@db/work: an option is unknown; docs/postgres.md lists the \
+                 known ones",
+            ),
             (
                 "postgres://ada@a,b/work?load_balance_hosts=random",
                 "bad URL: postgres://ada@a,b/work: load_balance_hosts is not supported: hosts are \

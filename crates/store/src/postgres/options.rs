@@ -2,6 +2,7 @@
 //! does not know, or reads otherwise than libpq does, are parsed here and removed before the library
 //! sees the URL. No message repeats a value, which may be a part of a password.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ pub(super) struct Own {
 impl Own {
     /// Takes our options from a URL and returns the rest of the URL. An error names the option but
     /// not its value, which may be a part of a password.
-    pub(super) fn take_from(&mut self, url: &str) -> Result<String, &'static str> {
+    pub(super) fn take_from(&mut self, url: &str) -> Result<String, String> {
         // Like the library: user and password end at the first @.
         let start = url.find('@').unwrap_or_default();
         let Some(mark) = url.get(start..).and_then(|rest| rest.find('?')).map(|n| n + start) else {
@@ -42,10 +43,13 @@ impl Own {
         };
         let (before, query) = url.split_at(mark);
         let mut rest = Vec::new();
-        for option in query.trim_start_matches('?').split('&') {
+        let options = query.trim_start_matches('?').split('&');
+        for option in options.filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
-            let value = percent_decode_str(value).decode_utf8_lossy();
-            if !self.take(name, &value)? {
+            let [name, value] =
+                [name, value].map(|text| percent_decode_str(text).decode_utf8_lossy());
+            if !self.take(&name, &value)? {
+                check(&name, &value)?;
                 rest.push(option);
             }
         }
@@ -133,6 +137,74 @@ impl Own {
     }
 }
 
+/// Checks an option that the library parses. The library's own message would repeat the option.
+fn check(name: &str, value: &str) -> Result<(), String> {
+    let is_number = || value.parse::<i64>().is_ok();
+    let (is_good, expected) = match name {
+        "user" | "password" | "dbname" | "options" | "application_name" | "load_balance_hosts" => {
+            return Ok(());
+        }
+        "connect_timeout" => (is_number(), "connect_timeout is a number of seconds"),
+        "keepalives" => (matches!(value, "0" | "1"), "keepalives is 0 or 1"),
+        "keepalives_idle" => (is_number(), "keepalives_idle is a number of seconds"),
+        "keepalives_interval" => (is_number(), "keepalives_interval is a number of seconds"),
+        "hostaddr" => (
+            value.split(',').all(|address| address.parse::<IpAddr>().is_ok()),
+            "hostaddr is an IP address, or several with commas",
+        ),
+        "sslnegotiation" => {
+            (matches!(value, "postgres" | "direct"), "sslnegotiation is postgres or direct")
+        }
+        "channel_binding" => (
+            matches!(value, "disable" | "prefer" | "require"),
+            "channel_binding is disable, prefer or require",
+        ),
+        _ => return Err(unknown(name)),
+    };
+    if is_good { Ok(()) } else { Err(expected.to_owned()) }
+}
+
+/// Every option that is known.
+const KNOWN: [&str; 27] = [
+    "application_name",
+    "channel_binding",
+    "connect_timeout",
+    "dbname",
+    "host",
+    "hostaddr",
+    "keepalives",
+    "keepalives_count",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_retries",
+    "load_balance_hosts",
+    "options",
+    "passfile",
+    "password",
+    "pool_size",
+    "pooler",
+    "port",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslnegotiation",
+    "sslrootcert",
+    "statement_timeout",
+    "target_session_attrs",
+    "tcp_user_timeout",
+    "user",
+];
+
+/// Names the known option that is most like an unknown one, which may be a part of a password.
+fn unknown(wrong: &str) -> String {
+    let likeness = |name: &&str| strsim::jaro_winkler(wrong, name);
+    let nearest = KNOWN.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    match nearest.filter(|name| likeness(name) >= 0.85) {
+        Some(name) => format!("an option is unknown; did you mean {name}?"),
+        None => "an option is unknown; docs/postgres.md lists the known ones".to_owned(),
+    }
+}
+
 /// Parses a host: a name, an address, or the folder of a Unix socket.
 fn host(text: &str) -> Option<Host> {
     #[cfg(unix)]
@@ -166,6 +238,15 @@ fn duration(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_known_option_is_parsed_or_passed_on() {
+        for name in KNOWN {
+            let url = format!("postgres://db/work?{name}=%00");
+            let refused = Own::default().take_from(&url).err().unwrap_or_default();
+            assert!(!refused.contains("unknown"), "{name}: {refused}");
+        }
+    }
 
     #[test]
     fn durations_are_parsed_as_the_server_parses_them() {
