@@ -257,7 +257,7 @@ mod tests {
         )
         .unwrap();
         assert!(address.is_pooler);
-        assert_eq!(address.tls.mode, tls::Mode::VerifyFull);
+        assert_eq!(address.tls.mode(), tls::Mode::VerifyFull);
         assert_eq!(address.tls.root.as_deref(), Some("/etc/ca.pem"));
         assert_eq!(address.connect_timeout(), Duration::from_secs(3));
         assert_eq!(address.answer_timeout(), Duration::from_secs(92));

@@ -53,6 +53,7 @@ impl Own {
                 rest.push(option);
             }
         }
+        self.tls.check()?;
         Ok(if rest.is_empty() { before.to_owned() } else { format!("{before}?{}", rest.join("&")) })
     }
 
@@ -69,8 +70,9 @@ impl Own {
     fn take(&mut self, name: &str, value: &str) -> Result<bool, &'static str> {
         match name {
             "sslmode" => {
-                self.tls.mode = tls::Mode::parse(value)
+                let mode = tls::Mode::parse(value)
                     .ok_or("sslmode is disable, prefer, require, verify-ca or verify-full")?;
+                self.tls.mode = Some(mode);
             }
             "sslrootcert" => self.tls.root = Some(value.to_owned()),
             "sslcert" => self.tls.certificate = Some(PathBuf::from(value)),

@@ -37,7 +37,7 @@ struct Place {
 /// Connects to the first listed server that accepts us and is of the wanted kind. Otherwise returns
 /// the error of the last one.
 pub(super) fn connect(address: &Address) -> Result<Line, Error> {
-    let tls = match address.tls.mode {
+    let tls = match address.tls.mode() {
         tls::Mode::Disable => None,
         _ => Some(address.tls.config()?),
     };

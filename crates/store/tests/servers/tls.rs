@@ -29,6 +29,8 @@ sign -in server.csr -days 30 -extfile elsewhere.ext -sha384 -out elsewhere.crt
 sign -in server.csr -days -1 -extfile here.ext -out expired.crt
 echo 'extendedKeyUsage=clientAuth' >client.ext
 sign -in client.csr -days 30 -extfile client.ext -out client.crt
+openssl req -x509 -key server.key -out itself.crt -days 30 -subj '/CN=server' \
+    -addext 'subjectAltName=IP:127.0.0.1'
 cp here.crt server.crt
 chmod 600 ./*.key
 echo "ssl = on
@@ -111,6 +113,10 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     }
     let missing = server.url("punchlist", "sslmode=verify-ca&sslrootcert=DATA/no.crt");
     says(&refused(&missing), "No such file");
+    // Public authorities say nothing without a name.
+    says(&refused(&server.url("punchlist", "sslrootcert=system")), "no authority in sslrootcert");
+    let weak = server.url("punchlist", "sslmode=require&sslrootcert=system");
+    says(&refused(&weak), "sslrootcert=system needs sslmode=verify-full");
 
     // A client certificate, whose key only its owner may read.
     let with_certificate = "sslmode=verify-full&sslrootcert=DATA/ca.crt&sslcert=DATA/client.crt&\
@@ -160,6 +166,11 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     server.show("expired.crt", || open(&chain).is_err());
     says(&refused(&chain), "has expired");
     open(&server.url("punchlist", "sslmode=require")).unwrap();
+
+    // A certificate that signs itself is that of an authority.
+    let itself = server.url("punchlist", "sslmode=verify-full&sslrootcert=DATA/itself.crt");
+    server.show("itself.crt", || refused(&itself).detail.contains("CA:TRUE"));
+    says(&refused(&itself), "give it one that this authority has signed");
 }
 
 /// Passes bytes on to a server and back. While `is_slow`, a long answer comes byte by byte.
