@@ -109,6 +109,9 @@ fn admitted(
     }
     let named = !address.is_pooler;
     let mut line = Line::open(&config, socket, Arc::clone(&control), named).map_err(|error| {
+        if named && is_of_a_pooler(&error) {
+            return Error::new(error.kind, format!("{}\nHINT: {POOLER}", error.detail));
+        }
         if config.get_password().is_some() || !control.is_password_wanted() {
             return error;
         }
@@ -118,6 +121,15 @@ fn admitted(
     is_of_the_kind(&mut line, kind, deadline)?;
     line.answers_within(address.answer_timeout());
     Ok(line)
+}
+
+/// How to get through a pooler that does not pass on the settings of a session.
+const POOLER: &str = "add ?pooler=true to the URL, or ignore_startup_parameters = options to the \
+                      settings of pgbouncer";
+
+/// Is it pgbouncer's refusal of `options`? Its code (08P01) is that of its other errors.
+fn is_of_a_pooler(error: &Error) -> bool {
+    error.detail.contains("unsupported startup parameter")
 }
 
 fn reach(place: &Place, config: &Config, limit: Duration) -> io::Result<Link> {

@@ -96,3 +96,13 @@ fn a_server_that_restarts_or_is_lost_behind_a_pooler_is_unreachable() {
     let lost = refused(&url);
     assert_eq!(lost.kind, ErrorKind::Unreachable, "{lost:?}");
 }
+
+#[test]
+fn a_pooler_that_refuses_the_settings_of_a_session_is_explained() {
+    let server = OwnServer::start();
+    let pooler = server.pooler(2);
+    let error = refused(&pooler.url());
+    assert!(error.detail.contains("unsupported startup parameter"), "{error:?}");
+    let hint = "add ?pooler=true to the URL, or ignore_startup_parameters = options";
+    assert!(error.detail.contains(hint), "{error:?}");
+}
