@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tokio_postgres::error::{DbError, Severity};
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use crate::{Error, ErrorKind, error};
 
@@ -15,7 +15,7 @@ pub(super) fn closed() -> Error {
 }
 
 /// Converts an error: the server's message, or the state of the connection.
-pub(super) fn said(error: &tokio_postgres::Error) -> Error {
+fn said(error: &tokio_postgres::Error) -> Error {
     if let Some(said) = error.as_db_error() {
         let mut words = format!("{}: {}", said.severity(), said.message());
         for (name, more) in [("DETAIL", said.detail()), ("HINT", said.hint())] {
@@ -41,6 +41,28 @@ pub(super) fn said(error: &tokio_postgres::Error) -> Error {
             let why = source.map(|source| format!(" ({source})")).unwrap_or_default();
             Error::new(ErrorKind::Unreachable, format!("{error}{why}"))
         }
+    }
+}
+
+/// A login that failed.
+pub(super) struct Refused {
+    pub(super) error: Error,
+    /// Would another host refuse it, too? As in libpq, it is not asked after a wrong password, user
+    /// or database.
+    pub(super) is_final: bool,
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self { error, is_final: false }
+    }
+}
+
+impl Refused {
+    pub(super) fn said(error: &tokio_postgres::Error, secret: Option<&str>) -> Self {
+        let code = error.code().map(SqlState::code);
+        let is_final = matches!(code, Some("28P01" | "28000" | "3D000"));
+        Self { error: masked(said(error), secret), is_final }
     }
 }
 

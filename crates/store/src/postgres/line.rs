@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Statement};
 
-use super::fault::{self, closed, late, masked, said, said_in_session};
+use super::fault::{self, Refused, closed, late, masked, said_in_session};
 use super::request::{Done, Key, Request, key, prepare, prepared, text, typed};
 use super::socket::{AsItIs, Control, Socket, Wait};
 use crate::Error;
@@ -59,7 +59,7 @@ impl Line {
         socket: Socket,
         control: Arc<Control>,
         is_named: bool,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Refused> {
         let password = config.get_password().map(String::from_utf8_lossy);
         let secret = password.filter(|text| !text.is_empty()).map(|text| text.into_owned());
         let mut login = Box::pin(config.connect_raw(socket, AsItIs));
@@ -78,9 +78,9 @@ impl Line {
                     secret,
                 })
             }
-            Poll::Ready(Err(error)) => Err(masked(said(&error), secret.as_deref())),
+            Poll::Ready(Err(error)) => Err(Refused::said(&error, secret.as_deref())),
             // The socket itself blocks, so a pending result means that the deadline has passed.
-            Poll::Pending => Err(late()),
+            Poll::Pending => Err(late().into()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Connects to a server: tries the hosts of a URL in order, opens a socket, negotiates TLS and logs
 //! in, all before one deadline per host. The first server of the wanted kind is used.
 
+use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
@@ -15,6 +16,7 @@ use tokio_postgres::config::Host;
 
 use super::Address;
 use super::address::Kind;
+use super::fault::Refused;
 use super::line::Line;
 use super::options::PORT;
 use super::socket::{Channel, Control, Link, Plain, Socket};
@@ -35,7 +37,7 @@ struct Place {
 }
 
 /// Connects to the first listed server that accepts us and is of the wanted kind. Otherwise returns
-/// the error of the last one.
+/// the errors of all.
 pub(super) fn connect(address: &Address) -> Result<Line, Error> {
     let tls = match address.tls.mode() {
         tls::Mode::Disable => None,
@@ -46,16 +48,51 @@ pub(super) fn connect(address: &Address) -> Result<Line, Error> {
         Kind::PreferStandby => &[Kind::Standby, Kind::Any][..],
         _ => std::slice::from_ref(&address.kind),
     };
-    let mut failed = unreached("the URL names no server");
+    let mut failed = Vec::new();
     for kind in kinds {
+        failed.clear();
         for place in &places {
             match admitted(address, place, tls.as_ref(), *kind) {
                 Ok(line) => return Ok(line),
-                Err(error) => failed = error,
+                Err(Refused { error, is_final }) => {
+                    failed.push((place, error));
+                    if is_final {
+                        return Err(all(failed, places.len()));
+                    }
+                }
             }
         }
     }
-    Err(failed)
+    Err(all(failed, places.len()))
+}
+
+/// The errors of several servers as one. Its kind is that of the last one, unless an earlier one can
+/// be retried: the next try may then succeed there.
+fn all(mut failed: Vec<(&Place, Error)>, places: usize) -> Error {
+    if places < 2 {
+        let error = failed.pop().map(|(_, error)| error);
+        return error.unwrap_or_else(|| unreached("the URL names no server"));
+    }
+    let kinds = failed.iter().map(|(_, error)| error.kind);
+    let kind = kinds.reduce(|one, other| match one {
+        ErrorKind::Unreachable | ErrorKind::Busy => one,
+        _ => other,
+    });
+    let said = failed.iter().map(|(place, error)| format!("{place}: {}", error.detail));
+    let said: Vec<String> = said.collect();
+    Error::new(kind.unwrap_or(ErrorKind::Unreachable), said.join("; "))
+}
+
+/// For errors: the host and the port.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            Host::Tcp(name) if name.contains(':') => write!(f, "[{name}]:{}", self.port),
+            Host::Tcp(name) => write!(f, "{name}:{}", self.port),
+            #[cfg(unix)]
+            Host::Unix(folder) => write!(f, "{}:{}", folder.display(), self.port),
+        }
+    }
 }
 
 fn places(address: &Address) -> Vec<Place> {
@@ -77,7 +114,7 @@ fn admitted(
     place: &Place,
     tls: Option<&Arc<ClientConfig>>,
     kind: Kind,
-) -> Result<Line, Error> {
+) -> Result<Line, Refused> {
     let limit = address.connect_timeout();
     let deadline = Instant::now() + limit;
     let link = reach(place, &address.config, limit)
@@ -108,15 +145,17 @@ fn admitted(
         }
     }
     let named = !address.is_pooler;
-    let mut line = Line::open(&config, socket, Arc::clone(&control), named).map_err(|error| {
+    let mut line = Line::open(&config, socket, Arc::clone(&control), named).map_err(|refused| {
+        let Refused { error, is_final } = refused;
         if named && is_of_a_pooler(&error) {
-            return Error::new(error.kind, format!("{}\nHINT: {POOLER}", error.detail));
+            return Error::new(error.kind, format!("{}\nHINT: {POOLER}", error.detail)).into();
         }
         if config.get_password().is_some() || !control.is_password_wanted() {
-            return error;
+            return Refused { error, is_final };
         }
+        // The file of passwords may have one for the next host.
         let why = no_password.unwrap_or_else(|| "neither the URL nor ~/.pgpass has one".to_owned());
-        unreached(format!("it asks for a password: {why}"))
+        unreached(format!("it asks for a password: {why}")).into()
     })?;
     is_of_the_kind(&mut line, kind, deadline)?;
     line.answers_within(address.answer_timeout());

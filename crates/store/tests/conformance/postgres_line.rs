@@ -103,6 +103,36 @@ fn a_server_that_is_down_or_read_only_is_skipped() {
     Store::open(&Target::Postgres(writable), Options::default()).unwrap();
 }
 
+/// With several servers, each error is the one of its server.
+#[test]
+fn the_errors_of_all_servers_are_reported_and_a_wrong_login_ends_the_search() {
+    let closed = |code: &str| {
+        let error = message(b'E', format!("SFATAL\0VFATAL\0C{code}\0Mso\0\0").as_bytes());
+        let listening = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listening.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for mut caller in listening.incoming().flatten() {
+                let mut buffer = [0; 4096];
+                assert!(caller.read(&mut buffer).unwrap() > 0);
+                caller.write_all(&error).unwrap();
+            }
+        });
+        port
+    };
+    let starting = closed("57P03");
+    for code in ["28P01", "28000", "3D000"] {
+        let wrong = closed(code);
+        let url = |first: u16, second: u16| {
+            format!("postgres://ada@127.0.0.1:{first},127.0.0.1:{second}/work?sslmode=disable")
+        };
+        let said = |error: Error| error.detail.split_once("/work: ").unwrap().1.to_owned();
+        let wrong_only = format!("127.0.0.1:{wrong}: FATAL: so");
+        let both = format!("127.0.0.1:{starting}: FATAL: so; {wrong_only}");
+        assert_eq!(said(refused(&url(starting, wrong))), both);
+        assert_eq!(said(refused(&url(wrong, starting))), wrong_only);
+    }
+}
+
 /// Sends the same bytes to every caller and closes the connection, or never sends anything.
 fn stranger(words: Option<&'static [u8]>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
