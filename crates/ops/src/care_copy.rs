@@ -17,6 +17,12 @@ impl Ops {
         to: &Target,
         go_on: &mut GoOn<'_>,
     ) -> Result<Copied, Error> {
+        // A store in memory ends with this process, and so would the copy.
+        if *to == Target::Memory {
+            let (path, found) = ("TO".into(), "a store in memory".into());
+            let expected = "a path or a postgres:// URL".into();
+            return Err(Fault::BadValue { path, found, expected }.into());
+        }
         let is_itself = match (self.target(), to) {
             (Target::File(from), Target::File(to)) => is_same(from, to),
             (from, to) => from == to,

@@ -1,7 +1,8 @@
 //! Steps 2 to 7 of a change: check access, parse, and run in one transaction. `request` has the
 //! parsing of inputs and the work around an operation inside its transaction.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use punchlist_core::{Ids, Refusal};
 use punchlist_store::{Options, Store, Target};
@@ -19,6 +20,9 @@ use crate::{Envelope, Error, Proof, clock};
 /// The largest size of a request, in bytes. The largest single text is 1 MiB.
 pub const INPUT_MAX: usize = 4 << 20;
 
+/// How long the error of a failed opening is kept for the next call.
+const UNOPENED_KEPT: Duration = Duration::from_secs(1);
+
 /// An input as the caller gives it.
 pub(crate) enum Given {
     Json(Value),
@@ -32,6 +36,8 @@ pub struct Ops {
     target: Target,
     options: Options,
     store: OnceLock<Store>,
+    /// Why the store could not be opened, and when, if the caller went on without it.
+    unopened: Mutex<Option<(Instant, Error)>>,
     /// A server that is used instead of a database. Then `store` and `target` are not used.
     remote: Option<Box<dyn Remote>>,
 }
@@ -39,7 +45,7 @@ pub struct Ops {
 impl Ops {
     #[must_use]
     pub const fn new(target: Target, options: Options) -> Self {
-        Self { target, options, store: OnceLock::new(), remote: None }
+        Self { target, options, store: OnceLock::new(), unopened: Mutex::new(None), remote: None }
     }
 
     /// The operations over a store behind a running server.
@@ -77,8 +83,26 @@ impl Ops {
         if self.remote.is_some() {
             return Err(Error::NeedsDatabase);
         }
+        if let Some(error) = self.take_unopened() {
+            return Err(error);
+        }
         let opened = Store::open(&self.target, self.options)?;
         Ok(self.store.get_or_init(|| opened))
+    }
+
+    /// The store, for a caller that goes on without it. If it cannot be opened, the next call returns
+    /// that error instead of waiting for the same server again. Later calls try again.
+    pub(crate) fn store_if_opened(&self) -> Result<&Store, Error> {
+        self.store().inspect_err(|error| {
+            let mut unopened = self.unopened.lock().unwrap_or_else(PoisonError::into_inner);
+            *unopened = Some((Instant::now(), error.clone()));
+        })
+    }
+
+    fn take_unopened(&self) -> Option<Error> {
+        let mut unopened = self.unopened.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, error) = unopened.take()?;
+        (at.elapsed() < UNOPENED_KEPT).then_some(error)
     }
 
     /// Runs an operation with its own types. For our own code.

@@ -104,7 +104,7 @@ impl Ops {
         if matches!(self.target(), Target::File(file) if !file.exists()) {
             return Ok(Located { project: first, wants_root });
         }
-        let known = self.store()?.read(|tx| tx.places())?;
+        let known = self.store_if_opened()?.read(|tx| tx.places())?;
         // What was merged into another project is that project now.
         let name_of = |known: &Placed| known.into.as_ref().unwrap_or(&known.name).clone();
         let read = |known: &Placed| known.place.as_deref().and_then(Place::read);

@@ -118,9 +118,13 @@ pub(crate) fn of_server(code: &str, said: String) -> Error {
         "53100" => ErrorKind::Full,
         // A lock that is not available, too many connections, or a statement that took too long.
         "55P03" | "53300" | "57014" => ErrorKind::Busy,
-        // The server is shutting down, has crashed or is starting; or a wrong password, user or
-        // database.
-        "57P01" | "57P02" | "57P03" | "28P01" | "28000" | "3D000" => ErrorKind::Unreachable,
+        // The server is shutting down, has crashed or is starting, or has closed an idle connection;
+        // or a wrong password, user or database.
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "28P01" | "28000" | "3D000" => {
+            ErrorKind::Unreachable
+        }
+        // The connection failed: a pooler says so (08P01) while it cannot reach its server.
+        _ if code.starts_with("08") => ErrorKind::Unreachable,
         _ => ErrorKind::Backend,
     };
     Error::new(kind, said)

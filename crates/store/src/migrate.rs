@@ -259,6 +259,9 @@ pub(crate) fn postgres(connection: &mut PgConnection, options: Options) -> Resul
     let migrations = options.migrations;
     // Check the version first: usually nothing is to be done, and no lock is needed.
     let version = postgres_version(&mut Tx::postgres(connection))?;
+    if version == 0 {
+        has_schema(&mut Tx::postgres(connection))?;
+    }
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
@@ -273,6 +276,22 @@ pub(crate) fn postgres(connection: &mut PgConnection, options: Options) -> Resul
             connection.rollback()?;
             Err(error)
         }
+    }
+}
+
+/// Fails if tables would be made in no schema. The lock below would then be NULL, as if another
+/// process held it.
+fn has_schema(tx: &mut Tx<'_>) -> Result<(), Error> {
+    let asked = sql!("SELECT current_schema()::text, current_setting('search_path')");
+    match tx.first(asked, &[], |row| Ok((row.opt_text(0)?, row.text(1)?)))? {
+        Some((None, path)) => {
+            let detail = format!(
+                "search_path ({path}) names no schema that exists and that this role may use; \
+                 CREATE SCHEMA, or GRANT USAGE ON SCHEMA to the role"
+            );
+            Err(Error::new(ErrorKind::Unreachable, detail))
+        }
+        _ => Ok(()),
     }
 }
 

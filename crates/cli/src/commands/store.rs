@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use clap::{Arg, ArgMatches, Command};
 use punchlist_core::text::counted;
+use punchlist_ops::Error;
 use punchlist_ops::portable::Asking;
 use punchlist_store::Target;
 
@@ -38,6 +39,10 @@ pub(crate) fn copy(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     let from = Globals { db: named("from"), ..globals.clone() };
     let to = Globals { db: named("to"), ..globals.clone() };
     let (ops, to) = (caller::ops(&from)?, caller::ops(&to)?);
+    // The target of a server's client is not the server's store.
+    if ops.remote().or(to.remote()).is_some() {
+        return Err(Error::NeedsDatabase.into());
+    }
     if let Target::File(file) = ops.target() {
         std::fs::metadata(file)
             .map_err(|error| Failure::Io(format!("FROM: {}: {error}", file.display())))?;

@@ -1,22 +1,25 @@
-//! The findings of the doctor, one line per check, and what to do below those that failed.
+//! The findings of the doctor, one line per check, and what to do below those that failed or could not
+//! see everything.
 
 use punchlist_store::care::Report;
 
 use crate::hosts::inspect::{Standing, Verdict};
-use crate::output::{BOLD, CYAN, DIM, GREEN, RED, line};
+use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, line};
 
 pub(crate) fn render(store: &Report) -> String {
     let (target, dialect) = (line(&store.target), store.dialect);
     let mut shown = format!("{BOLD}{target}{BOLD:#}  {DIM}{dialect}{DIM:#}\n");
     for check in &store.checks {
         let (name, detail) = (check.name, line(&check.detail));
-        if check.ok {
+        if check.ok && check.hint.is_some() {
+            shown.push_str(&format!("{YELLOW}part{YELLOW:#} {name:<12} {detail}\n"));
+        } else if check.ok {
             shown.push_str(&format!("{GREEN}ok{GREEN:#}   {name:<12} {detail}\n"));
         } else {
             shown.push_str(&format!("{RED}bad{RED:#}  {name:<12} {detail}\n"));
-            if let Some(hint) = &check.hint {
-                shown.push_str(&format!("     {CYAN}next{CYAN:#}: {}\n", line(hint)));
-            }
+        }
+        if let Some(hint) = &check.hint {
+            shown.push_str(&format!("     {CYAN}next{CYAN:#}: {}\n", line(hint)));
         }
     }
     let failed = store.checks.iter().filter(|check| !check.ok).count();

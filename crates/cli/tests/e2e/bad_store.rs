@@ -5,7 +5,11 @@
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
+use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use punchlist_testkit::Backend;
 use rusqlite::Connection;
@@ -250,4 +254,28 @@ fn a_store_that_could_not_be_made_is_made_when_there_is_room() {
 pub(crate) fn integrity(file: &Path) -> String {
     let store = Connection::open(file).unwrap();
     store.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap()
+}
+
+/// Finding the project and running the command need the same store. A limit such as
+/// `connect_timeout` must hold for the whole command.
+#[test]
+fn a_server_that_cannot_be_opened_is_tried_once_per_command() {
+    let place = Place::sqlite();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&tries);
+    thread::spawn(move || {
+        for caller in listener.incoming().flatten() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            drop(caller);
+        }
+    });
+    let url = format!("postgres://ada@127.0.0.1:{port}/work?sslmode=disable");
+    for words in [&["status"][..], &["issue", "new", "A"], &["call", "list_todo"]] {
+        let turn = ["--conversation", "c1", "--turn", "t1", "--db", &url, "--json"];
+        let error = place.bare(words.iter().copied()).words(turn).refusal(3);
+        assert_eq!(error["code"], "store_unreachable", "{words:?}");
+        assert_eq!(tries.swap(0, Ordering::SeqCst), 1, "{words:?}");
+    }
 }

@@ -42,6 +42,11 @@ fn a_copied_store_answers_every_read_the_same_on_both_sides() {
         assert_eq!(refused["code"], "store_not_empty", "{refused}");
         let itself = with(copy(&place, &place), &secret).refusal(2);
         assert_eq!(itself["code"], "bad_value", "{itself}");
+        // A copy that ends with the process is refused.
+        let nowhere = place.bare(["store", "copy", &place.db(), ":memory:", "--json"]);
+        let nowhere = with(nowhere, &secret).refusal(2);
+        assert_eq!(nowhere["code"], "bad_value", "{nowhere}");
+        assert_eq!(nowhere["expected"], "a path or a postgres:// URL", "{nowhere}");
     }
 }
 

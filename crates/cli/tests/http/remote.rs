@@ -36,6 +36,11 @@ fn commands_that_need_the_database_are_refused() {
         let refused = over(&place, &served, words).refusal(2);
         assert_eq!(refused["code"], "needs_database", "{words:?}");
     }
+    let file = place.home().join("copy.db").display().to_string();
+    for (from, to) in [(&place.db(), &served.url), (&served.url, &file)] {
+        let refused = place.bare(["store", "copy", from, to, "--json"]).refusal(2);
+        assert_eq!(refused["code"], "needs_database", "{from} to {to}");
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ pub struct Check {
     pub name: &'static str,
     pub ok: bool,
     pub detail: String,
-    /// What to do about a failure.
+    /// What to do about a failure, or to see the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -68,6 +68,11 @@ impl Check {
 
     pub(super) fn bad(name: &'static str, detail: impl Into<String>, hint: &str) -> Self {
         Self { name, ok: false, detail: detail.into(), hint: Some(hint.to_owned()) }
+    }
+
+    /// A check that found no fault and could not see everything.
+    pub(super) fn partial(name: &'static str, detail: impl Into<String>, hint: String) -> Self {
+        Self { name, ok: true, detail: detail.into(), hint: Some(hint) }
     }
 
     fn failed(name: &'static str, error: &Error) -> Self {

@@ -1,7 +1,9 @@
 //! The checks of a PostgreSQL server itself: version, settings, connections, replication lag, dead rows
 //! and long transactions.
 //!
-//! A role without `pg_monitor` does not see everything; a check reports what it can see.
+//! A role without `pg_monitor` does not see everything; a check says what it cannot see.
+
+use punchlist_core::text::counted;
 
 use super::disk;
 use super::doctor::{Check, named};
@@ -41,7 +43,8 @@ pub(super) const CHECKS: [(&str, Job); 5] = [
 fn version(tx: &mut Tx<'_>, _: Limits) -> Result<Check, Error> {
     let asked = sql!(
         "SELECT current_setting('server_version'), current_setting('server_version_num')::bigint, \
-         (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), \
+         (SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL \
+          AND coalesce(backend_type, 'client backend') = 'client backend'), \
          current_setting('max_connections')::bigint - \
          current_setting('superuser_reserved_connections')::bigint"
     );
@@ -83,6 +86,9 @@ fn settings(tx: &mut Tx<'_>, _: Limits) -> Result<Check, Error> {
     if fsync != "on" && disposable != "on" {
         faults.push("fsync is off: a crash may destroy the store".to_owned());
     }
+    if full_pages != "on" && disposable != "on" {
+        faults.push("full_page_writes is off: a crash may tear pages".to_owned());
+    }
     if autovacuum != "on" {
         faults.push("autovacuum is off: tables grow and get slow".to_owned());
     }
@@ -92,10 +98,9 @@ fn settings(tx: &mut Tx<'_>, _: Limits) -> Result<Check, Error> {
     if !faults.is_empty() {
         return Ok(Check::bad("settings", named(&faults), "change them in postgresql.conf"));
     }
-    let promise = match (synchronous.as_str(), full_pages.as_str()) {
+    let promise = match synchronous.as_str() {
         _ if disposable == "on" => "its data may be lost, as punchlist.disposable says",
-        ("off", _) => "a crash may lose the last commits (synchronous_commit is off)",
-        (_, "off") => "a crash may tear pages (full_page_writes is off)",
+        "off" => "a crash may lose the last commits (synchronous_commit is off)",
         _ => "what is confirmed survives a crash",
     };
     Ok(Check::good("settings", promise))
@@ -112,14 +117,30 @@ fn transactions(tx: &mut Tx<'_>, limits: Limits) -> Result<Check, Error> {
         let (process, program, state, age) = (row.int(0)?, row.text(1)?, row.text(2)?, row.int(3)?);
         Ok(format!("process {process} ({program}) has been {state} for {age} s"))
     })?;
-    Ok(if old.is_empty() {
-        let minutes = limits.open_s / 60;
-        Check::good("transactions", format!("none is open for more than {minutes} minutes"))
-    } else {
+    if !old.is_empty() {
         let hint = "end it with pg_terminate_backend(PROCESS), and set \
                     idle_in_transaction_session_timeout";
-        Check::bad("transactions", named(&old), hint)
-    })
+        return Ok(Check::bad("transactions", named(&old), hint));
+    }
+    let found = format!("none is open for more than {} minutes", limits.open_s / 60);
+    // For a session that the role may not see, the server shows little more than that it is there.
+    let unseen = sql!(
+        "SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL AND usesysid IS NOT NULL \
+         AND backend_type IS NULL"
+    );
+    let unseen = tx.first(unseen, &[], |row| row.int(0))?.unwrap_or_default();
+    if unseen == 0 {
+        return Ok(Check::good("transactions", found));
+    }
+    let unseen = counted(unseen, "session of another role", "sessions of other roles");
+    partial(tx, "transactions", &format!("{found}; {unseen} cannot be seen"))
+}
+
+/// A check that could not see everything, with the grant that this role lacks.
+fn partial(tx: &mut Tx<'_>, name: &'static str, detail: &str) -> Result<Check, Error> {
+    let role = tx.first(sql!("SELECT quote_ident(current_user)"), &[], |row| row.text(0))?;
+    let hint = format!("GRANT pg_monitor TO {}", role.unwrap_or_default());
+    Ok(Check::partial(name, detail, hint))
 }
 
 /// Checks how far replicas are behind, and how much WAL the server keeps for them.
@@ -140,20 +161,26 @@ fn lag(tx: &mut Tx<'_>, limits: Limits) -> Result<Check, Error> {
     }
     let asked = sql!(
         "SELECT coalesce(application_name, '') || ' is behind', \
-             pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::bigint FROM pg_stat_replication \
+             pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::bigint, \
+             CASE WHEN state IS NULL THEN 1 ELSE 0 END::bigint FROM pg_stat_replication \
          UNION ALL SELECT 'slot ' || slot_name || ' keeps the log', \
-             pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint FROM pg_replication_slots \
-             WHERE NOT active"
+             pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)::bigint, 0::bigint \
+             FROM pg_replication_slots WHERE NOT active"
     );
-    let copies = tx.query(asked, &[], |row| Ok((row.text(0)?, row.opt_int(1)?)))?;
+    let copies = tx.query(asked, &[], |row| Ok((row.text(0)?, row.opt_int(1)?, row.int(2)?)))?;
+    let unseen: i64 = copies.iter().map(|(_, _, unseen)| unseen).sum();
     let (count, late) = (
         copies.len(),
-        copies.into_iter().filter_map(|(what, bytes)| {
+        copies.into_iter().filter_map(|(what, bytes, _)| {
             let bytes = bytes.filter(|bytes| *bytes > limits.lag_bytes)?;
             Some(format!("{what} by {}", disk::bytes(bytes.unsigned_abs())))
         }),
     );
     let late: Vec<String> = late.collect();
+    if late.is_empty() && unseen > 0 {
+        let unseen = counted(unseen, "copy", "copies");
+        return partial(tx, "lag", &format!("the lag of {unseen} cannot be seen"));
+    }
     Ok(match (late.as_slice(), count) {
         ([], 0) => Check::good("lag", "the server has no copies"),
         ([], 1) => Check::good("lag", "1 copy keeps up"),

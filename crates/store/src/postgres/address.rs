@@ -1,14 +1,13 @@
-//! The options of a URL: those of libpq, and our own. The library parses most of them; the others are
-//! parsed here and removed before the library sees the URL. Messages name a server without its
-//! password, or not at all.
+//! A server, as a URL describes it. The library parses the user, the hosts and the database; `options`
+//! parses what follows them. Messages name a server without its password, or not at all.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, SslNegotiation};
 
+use super::options::Own;
 use super::tls;
 use crate::target::shown;
 use crate::{Error, ErrorKind, Options, outside};
@@ -47,6 +46,9 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) config: Config,
+    /// The hosts and ports of `config`, unless options replace them.
+    pub(super) hosts: Vec<Host>,
+    pub(super) ports: Vec<u16>,
     pub(super) tls: tls::Wanted,
     pub(super) kind: Kind,
     /// There is a pooler in transaction mode in between: no named statements, no session settings,
@@ -69,14 +71,20 @@ impl Address {
             Error::new(ErrorKind::Unreachable, format!("bad URL: {named}{why}"))
         };
         let mut own = Own::default();
-        let rest = own.take_from(url).map_err(|why| bad(&format!(": {why}")))?;
-        // The parser's message is dropped: the unknown option may be a part of a password.
+        let rest = own.take_from(url).map_err(|why| match shown {
+            Some(_) => bad(&format!(": {why}")),
+            // What was taken for options may be a part of the password.
+            None => bad(""),
+        })?;
+        // The parser's message is dropped for the same reason.
         let mut config: Config = rest.parse().map_err(|_| bad(""))?;
         if config.get_application_name().is_none() {
             config.application_name("punchlist");
         }
         if config.get_user().is_none() {
-            config.user(std::env::var("USER").unwrap_or_default());
+            let user = std::env::var("USER").ok().filter(|user| !user.is_empty());
+            let user = user.or_else(|| whoami::username().ok());
+            config.user(user.unwrap_or_default());
         }
         let statement_timeout = own.statement_timeout.unwrap_or(STATEMENT_TIMEOUT);
         if !own.is_pooler {
@@ -84,11 +92,23 @@ impl Address {
             let options = format!("{set} {}", config.get_options().unwrap_or_default());
             config.options(options.trim());
         }
+        own.settle(&mut config);
+        let hosts = own.hosts.unwrap_or_else(|| config.get_hosts().to_owned());
+        let mut ports = own.ports.unwrap_or_else(|| config.get_ports().to_owned());
+        // The library gives every host of the URL a port, also one that an option replaces.
+        if ports.windows(2).all(|pair| pair[0] == pair[1]) {
+            ports.truncate(1);
+        }
+        if ports.len() > 1 && ports.len() != hosts.len().max(config.get_hostaddrs().len()) {
+            return Err(bad(": port names one port, or one for each host"));
+        }
         own.tls.is_direct = config.get_ssl_negotiation() == SslNegotiation::Direct;
         // The socket that the library gets is already encrypted if it should be.
         config.ssl_mode(SslMode::Require).ssl_negotiation(SslNegotiation::Direct);
         Ok(Self {
             config,
+            hosts,
+            ports,
             tls: own.tls,
             kind: own.kind,
             is_pooler: own.is_pooler,
@@ -186,106 +206,6 @@ fn fields(line: &str) -> Option<Vec<String>> {
     (fields.len() == 5).then_some(fields)
 }
 
-/// The options that the library does not know.
-#[derive(Default)]
-struct Own {
-    tls: tls::Wanted,
-    kind: Kind,
-    is_pooler: bool,
-    statement_timeout: Option<Duration>,
-    pool_size: Option<usize>,
-    passwords: Option<PathBuf>,
-}
-
-impl Own {
-    /// Takes our options from a URL and returns the rest of the URL. An error names the option but
-    /// not its value, which may be a part of a password.
-    fn take_from(&mut self, url: &str) -> Result<String, &'static str> {
-        // Like the library: user and password end at the first @.
-        let start = url.find('@').unwrap_or_default();
-        let Some(mark) = url.get(start..).and_then(|rest| rest.find('?')).map(|n| n + start) else {
-            return Ok(url.to_owned());
-        };
-        let (before, query) = url.split_at(mark);
-        let mut rest = Vec::new();
-        for option in query.trim_start_matches('?').split('&') {
-            let (name, value) = option.split_once('=').unwrap_or((option, ""));
-            let value = percent_decode_str(value).decode_utf8_lossy();
-            if !self.take(name, &value)? {
-                rest.push(option);
-            }
-        }
-        Ok(if rest.is_empty() { before.to_owned() } else { format!("{before}?{}", rest.join("&")) })
-    }
-
-    fn take(&mut self, name: &str, value: &str) -> Result<bool, &'static str> {
-        match name {
-            "sslmode" => {
-                self.tls.mode = tls::Mode::parse(value)
-                    .ok_or("sslmode is disable, prefer, require, verify-ca or verify-full")?;
-            }
-            "sslrootcert" => self.tls.root = Some(value.to_owned()),
-            "sslcert" => self.tls.certificate = Some(PathBuf::from(value)),
-            "sslkey" => self.tls.key = Some(PathBuf::from(value)),
-            "passfile" => self.passwords = Some(PathBuf::from(value)),
-            "target_session_attrs" => {
-                self.kind = match value {
-                    "any" => Kind::Any,
-                    "read-write" => Kind::ReadWrite,
-                    "read-only" => Kind::ReadOnly,
-                    "primary" => Kind::Primary,
-                    "standby" => Kind::Standby,
-                    "prefer-standby" => Kind::PreferStandby,
-                    _ => {
-                        return Err(
-                            "target_session_attrs is any, read-write, read-only, primary, \
-                                    standby or prefer-standby",
-                        );
-                    }
-                };
-            }
-            "pooler" => {
-                self.is_pooler = match value {
-                    "true" | "1" => true,
-                    "false" | "0" => false,
-                    _ => return Err("pooler is true or false"),
-                };
-            }
-            "statement_timeout" => {
-                let limit = duration(value);
-                self.statement_timeout =
-                    Some(limit.ok_or("statement_timeout is a time such as 500ms, 30s or 5min")?);
-            }
-            "pool_size" => {
-                let size = value.parse().ok().filter(|size| (1..=1_000).contains(size));
-                self.pool_size = Some(size.ok_or("pool_size is a number from 1 to 1000")?);
-            }
-            // The library would accept this option, and nothing would follow from it.
-            "load_balance_hosts" if value != "disable" => {
-                return Err("load_balance_hosts is not supported: hosts are tried in their order");
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-}
-
-/// Parses a duration as PostgreSQL writes it: milliseconds, or a number with a unit.
-fn duration(text: &str) -> Option<Duration> {
-    let digits = text.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let scale = match unit.trim() {
-        "" | "ms" => 1,
-        "s" => 1_000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        _ => return None,
-    };
-    let millis = number.parse::<u64>().ok()?.checked_mul(scale)?;
-    // PostgreSQL's own limit.
-    (millis <= 2_147_483_647).then(|| Duration::from_millis(millis))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -296,9 +216,24 @@ mod tests {
         let bad_mode = "bad URL: postgres://ada@db/work: sslmode is disable, prefer, require, \
                         verify-ca or verify-full";
         for (url, detail) in [
-            ("postgres://ada@db/work?sslmod=none", "bad URL: postgres://ada@db/work"),
+            (
+                "postgres://ada@db/work?sslmod=none",
+                "bad URL: postgres://ada@db/work: an option is unknown; did you mean sslmode?",
+            ),
+            (
+                "postgres://ada@db/work?connect_timeout=s3cret",
+                "bad URL: postgres://ada@db/work: connect_timeout is a number of seconds",
+            ),
+            (
+                "postgres://ada@db/work?channel_binding=s3cret",
+                "bad URL: postgres://ada@db/work: channel_binding is disable, prefer or require",
+            ),
             ("postgres://ada@db/work?sslmode=s3cret", bad_mode),
-            ("postgres://ada@db/work?password=s3&cret=1", "bad URL: postgres://ada@db/work"),
+            (
+                "postgres://ada@db/work?password=s3&cret=1",
+                "bad URL: postgres://ada@db/work: an option is unknown; docs/postgres.md lists the \
+                 known ones",
+            ),
             (
                 "postgres://ada@a,b/work?load_balance_hosts=random",
                 "bad URL: postgres://ada@a,b/work: load_balance_hosts is not supported: hosts are \
@@ -322,7 +257,7 @@ mod tests {
         )
         .unwrap();
         assert!(address.is_pooler);
-        assert_eq!(address.tls.mode, tls::Mode::VerifyFull);
+        assert_eq!(address.tls.mode(), tls::Mode::VerifyFull);
         assert_eq!(address.tls.root.as_deref(), Some("/etc/ca.pem"));
         assert_eq!(address.connect_timeout(), Duration::from_secs(3));
         assert_eq!(address.answer_timeout(), Duration::from_secs(92));
@@ -333,7 +268,45 @@ mod tests {
         assert_eq!(config.get_application_name(), Some("mine"));
         // A pooler does not keep session settings.
         assert_eq!(config.get_options(), None);
-        assert_eq!(config.get_ports(), [1, 2]);
+        assert_eq!(address.ports, [1, 2]);
+    }
+
+    /// As in libpq, what is named after the `?` replaces what is named before it.
+    #[test]
+    fn host_and_port_as_options_replace_those_of_the_url() {
+        let tcp = |name: &str| Host::Tcp(name.to_owned());
+        for (url, hosts, ports) in [
+            ("postgres://u@127.0.0.1/db?port=55419", vec![tcp("127.0.0.1")], vec![55419]),
+            ("postgres://u@a,b/db?port=7", vec![tcp("a"), tcp("b")], vec![7]),
+            ("postgres:///db?host=a,b&port=1,2", vec![tcp("a"), tcp("b")], vec![1, 2]),
+            ("postgres://u@a:9/db?host=b", vec![tcp("b")], vec![9]),
+            ("postgres://u@a,b,c/db?host=d,e", vec![tcp("d"), tcp("e")], vec![5432]),
+            ("postgres://u@a:1,b:1,c:2/db", vec![tcp("a"), tcp("b"), tcp("c")], vec![1, 1, 2]),
+            #[cfg(unix)]
+            ("postgres:///db?host=%2Frun%2Fpg", vec![Host::Unix("/run/pg".into())], vec![]),
+        ] {
+            let address = Address::parse(url, Options::default()).unwrap();
+            assert_eq!((address.hosts, address.ports), (hosts, ports), "{url}");
+        }
+        for (url, why) in [
+            ("postgres://u@a/db?host=", "host names a host, or several with commas"),
+            ("postgres://u@a/db?port=x", "port is a number, or several with commas"),
+            ("postgres://u@a/db?port=1,2", "port names one port, or one for each host"),
+            ("postgres://u@a:1,b:2/db?host=c", "port names one port, or one for each host"),
+        ] {
+            let error = Address::parse(url, Options::default()).unwrap_err();
+            assert!(error.detail.ends_with(&format!(": {why}")), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn the_limits_of_a_socket_have_the_names_and_units_of_libpq() {
+        for count in ["keepalives_count", "keepalives_retries"] {
+            let url = format!("postgres://u@a/db?{count}=4&tcp_user_timeout=1500");
+            let config = Address::parse(&url, Options::default()).unwrap().config;
+            assert_eq!(config.get_keepalives_retries(), Some(4));
+            assert_eq!(config.get_tcp_user_timeout(), Some(&Duration::from_millis(1500)));
+        }
     }
 
     #[test]
@@ -352,17 +325,6 @@ mod tests {
         let options = address.config.get_options();
         assert_eq!(options, Some("-c statement_timeout=60000 -csearch_path=x"));
         assert_eq!(address.settings(), None);
-    }
-
-    #[test]
-    fn durations_are_parsed_as_the_server_parses_them() {
-        for (text, millis) in [("1500", 1_500), ("500ms", 500), ("30s", 30_000), ("5min", 300_000)]
-        {
-            assert_eq!(duration(text), Some(Duration::from_millis(millis)), "{text}");
-        }
-        for text in ["", "s", "-1", "1 day", "1.5s", "9999999999"] {
-            assert_eq!(duration(text), None, "{text}");
-        }
     }
 
     #[test]

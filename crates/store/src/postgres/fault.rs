@@ -2,6 +2,8 @@
 
 use std::io;
 
+use tokio_postgres::error::{DbError, Severity, SqlState};
+
 use crate::{Error, ErrorKind, error};
 
 pub(super) fn late() -> Error {
@@ -13,7 +15,7 @@ pub(super) fn closed() -> Error {
 }
 
 /// Converts an error: the server's message, or the state of the connection.
-pub(super) fn said(error: &tokio_postgres::Error) -> Error {
+fn said(error: &tokio_postgres::Error) -> Error {
     if let Some(said) = error.as_db_error() {
         let mut words = format!("{}: {}", said.severity(), said.message());
         for (name, more) in [("DETAIL", said.detail()), ("HINT", said.hint())] {
@@ -40,6 +42,44 @@ pub(super) fn said(error: &tokio_postgres::Error) -> Error {
             Error::new(ErrorKind::Unreachable, format!("{error}{why}"))
         }
     }
+}
+
+/// A login that failed.
+pub(super) struct Refused {
+    pub(super) error: Error,
+    /// Would another host refuse it, too? As in libpq, it is not asked after a wrong password, user
+    /// or database.
+    pub(super) is_final: bool,
+}
+
+impl From<Error> for Refused {
+    fn from(error: Error) -> Self {
+        Self { error, is_final: false }
+    }
+}
+
+impl Refused {
+    pub(super) fn said(error: &tokio_postgres::Error, secret: Option<&str>) -> Self {
+        let code = error.code().map(SqlState::code);
+        let is_final = matches!(code, Some("28P01" | "28000" | "3D000"));
+        Self { error: masked(said(error), secret), is_final }
+    }
+}
+
+/// Converts an error that came after the login. The server closes the connection after a FATAL error
+/// and after a PANIC, so a new connection may succeed.
+pub(super) fn said_in_session(error: &tokio_postgres::Error) -> Error {
+    let said = said(error);
+    match said.kind {
+        ErrorKind::Backend if is_fatal(error) => Error::new(ErrorKind::Unreachable, said.detail),
+        _ => said,
+    }
+}
+
+/// Has the server closed the connection after this error?
+pub(super) fn is_fatal(error: &tokio_postgres::Error) -> bool {
+    let severity = error.as_db_error().and_then(DbError::parsed_severity);
+    matches!(severity, Some(Severity::Fatal | Severity::Panic))
 }
 
 /// Removes the password from an error: a server or pooler may repeat it.

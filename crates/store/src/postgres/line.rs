@@ -12,13 +12,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use tokio_postgres::error::Severity;
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Statement};
 
-use super::fault::{closed, late, masked, said};
+use super::fault::{self, Refused, closed, late, masked, said_in_session};
 use super::request::{Done, Key, Request, key, prepare, prepared, text, typed};
 use super::socket::{AsItIs, Control, Socket, Wait};
 use crate::Error;
+
+/// How long the message that ends a connection may take.
+const FAREWELL_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// What the server knows about a statement.
 enum Known {
@@ -57,7 +59,7 @@ impl Line {
         socket: Socket,
         control: Arc<Control>,
         is_named: bool,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, Refused> {
         let password = config.get_password().map(String::from_utf8_lossy);
         let secret = password.filter(|text| !text.is_empty()).map(|text| text.into_owned());
         let mut login = Box::pin(config.connect_raw(socket, AsItIs));
@@ -76,9 +78,9 @@ impl Line {
                     secret,
                 })
             }
-            Poll::Ready(Err(error)) => Err(masked(said(&error), secret.as_deref())),
+            Poll::Ready(Err(error)) => Err(Refused::said(&error, secret.as_deref())),
             // The socket itself blocks, so a pending result means that the deadline has passed.
-            Poll::Pending => Err(late()),
+            Poll::Pending => Err(late().into()),
         }
     }
 
@@ -148,8 +150,7 @@ impl Line {
         let mut is_fatal = false;
         for (answer, is_wanted) in landed.into_iter().zip(wanted) {
             if let Err(error) = &answer {
-                let severity = error.as_db_error().and_then(|error| error.parsed_severity());
-                is_fatal |= matches!(severity, Some(Severity::Fatal | Severity::Panic));
+                is_fatal |= fault::is_fatal(error);
             }
             if let Ok(Done { prepared: Some((key, statement)), .. }) = &answer {
                 statements.insert(*key, Known::Prepared(statement.clone()));
@@ -158,7 +159,7 @@ impl Line {
                 let lost = self.lost.as_ref();
                 answers.push(answer.map_err(|error| match lost {
                     Some(lost) if error.is_closed() => lost.clone(),
-                    _ => masked(said(&error), secret.as_deref()),
+                    _ => masked(said_in_session(&error), secret.as_deref()),
                 }));
             }
         }
@@ -196,7 +197,9 @@ impl Drop for Line {
     fn drop(&mut self) {
         self.client = None;
         if self.lost.is_none() {
-            // Without its client, the library sends the server a termination message.
+            // Without its client, the library sends the server a termination message. The deadline
+            // of the last response has usually passed.
+            self.control.begin(Instant::now() + FAREWELL_TIME_MAX);
             self.control.wait(Wait::Never);
             let mut context = Context::from_waker(Waker::noop());
             drop(self.connection.poll_message(&mut context));
@@ -266,7 +269,7 @@ impl Driver<'_> {
                 }
                 Poll::Ready(Some(Ok(_))) => {}
                 Poll::Ready(Some(Err(error))) => {
-                    *self.lost = Some(said(&error));
+                    *self.lost = Some(said_in_session(&error));
                     return;
                 }
                 Poll::Ready(None) => {

@@ -1,7 +1,7 @@
 //! PostgreSQL: a pool of blocking connections, one transaction on one of them per job.
 //!
 //! `tokio-postgres` implements the protocol (ADR 0023). The URL options that it lacks are implemented in
-//! `address`, `reach` and `tls`; `socket` and `line` let it run without an async runtime.
+//! `address`, `options`, `reach` and `tls`; `socket` and `line` let it run without an async runtime.
 //!
 //! Rules hold through row locks that are taken in one fixed order, not through a global lock.
 //! Transactions that collide anyway (a unique key, a deadlock) are retried here. A connection
@@ -13,6 +13,7 @@ mod fault;
 mod frames;
 mod hint;
 mod line;
+mod options;
 mod pool;
 mod reach;
 mod request;

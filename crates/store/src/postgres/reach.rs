@@ -1,6 +1,7 @@
 //! Connects to a server: tries the hosts of a URL in order, opens a socket, negotiates TLS and logs
 //! in, all before one deadline per host. The first server of the wanted kind is used.
 
+use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
@@ -15,12 +16,12 @@ use tokio_postgres::config::Host;
 
 use super::Address;
 use super::address::Kind;
+use super::fault::Refused;
 use super::line::Line;
-use super::socket::{Channel, Control, Plain, Socket};
+use super::options::PORT;
+use super::socket::{Channel, Control, Link, Plain, Socket};
 use super::tls;
 use crate::{Error, ErrorKind};
-
-const PORT: u16 = 5432;
 
 fn unreached(why: impl Into<String>) -> Error {
     Error::new(ErrorKind::Unreachable, why)
@@ -36,32 +37,67 @@ struct Place {
 }
 
 /// Connects to the first listed server that accepts us and is of the wanted kind. Otherwise returns
-/// the error of the last one.
+/// the errors of all.
 pub(super) fn connect(address: &Address) -> Result<Line, Error> {
-    let tls = match address.tls.mode {
+    let tls = match address.tls.mode() {
         tls::Mode::Disable => None,
         _ => Some(address.tls.config()?),
     };
-    let places = places(&address.config);
+    let places = places(address);
     let kinds = match address.kind {
         Kind::PreferStandby => &[Kind::Standby, Kind::Any][..],
         _ => std::slice::from_ref(&address.kind),
     };
-    let mut failed = unreached("the URL names no server");
+    let mut failed = Vec::new();
     for kind in kinds {
+        failed.clear();
         for place in &places {
             match admitted(address, place, tls.as_ref(), *kind) {
                 Ok(line) => return Ok(line),
-                Err(error) => failed = error,
+                Err(Refused { error, is_final }) => {
+                    failed.push((place, error));
+                    if is_final {
+                        return Err(all(failed, places.len()));
+                    }
+                }
             }
         }
     }
-    Err(failed)
+    Err(all(failed, places.len()))
 }
 
-fn places(config: &Config) -> Vec<Place> {
-    let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
-    let ports = config.get_ports();
+/// The errors of several servers as one. Its kind is that of the last one, unless an earlier one can
+/// be retried: the next try may then succeed there.
+fn all(mut failed: Vec<(&Place, Error)>, places: usize) -> Error {
+    if places < 2 {
+        let error = failed.pop().map(|(_, error)| error);
+        return error.unwrap_or_else(|| unreached("the URL names no server"));
+    }
+    let kinds = failed.iter().map(|(_, error)| error.kind);
+    let kind = kinds.reduce(|one, other| match one {
+        ErrorKind::Unreachable | ErrorKind::Busy => one,
+        _ => other,
+    });
+    let said = failed.iter().map(|(place, error)| format!("{place}: {}", error.detail));
+    let said: Vec<String> = said.collect();
+    Error::new(kind.unwrap_or(ErrorKind::Unreachable), said.join("; "))
+}
+
+/// For errors: the host and the port.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            Host::Tcp(name) if name.contains(':') => write!(f, "[{name}]:{}", self.port),
+            Host::Tcp(name) => write!(f, "{name}:{}", self.port),
+            #[cfg(unix)]
+            Host::Unix(folder) => write!(f, "{}:{}", folder.display(), self.port),
+        }
+    }
+}
+
+fn places(address: &Address) -> Vec<Place> {
+    let (hosts, ports) = (&address.hosts, &address.ports);
+    let addresses = address.config.get_hostaddrs();
     (0..hosts.len().max(addresses.len()))
         .filter_map(|n| {
             let port = ports.get(n).or(ports.first()).copied().unwrap_or(PORT);
@@ -78,12 +114,13 @@ fn admitted(
     place: &Place,
     tls: Option<&Arc<ClientConfig>>,
     kind: Kind,
-) -> Result<Line, Error> {
+) -> Result<Line, Refused> {
     let limit = address.connect_timeout();
     let deadline = Instant::now() + limit;
-    let plain = reach(place, &address.config, limit)
+    let link = reach(place, &address.config, limit)
         .map_err(|error| unreached(format!("the server cannot be reached: {error}")))?;
-    plain.set_timeouts(limit).map_err(|error| unreached(error.to_string()))?;
+    let control = Control::new(deadline, address.answer_bytes_max);
+    let plain = Plain::new(link, Arc::clone(&control));
     let name = match &place.host {
         Host::Tcp(name) => name.as_str(),
         #[cfg(unix)]
@@ -97,7 +134,6 @@ fn admitted(
         Channel::Tls(stream) => tls::binding(&stream.conn),
         Channel::Plain(_) => None,
     };
-    let control = Control::new(deadline, address.answer_bytes_max);
     let socket = Socket::new(channel, Arc::clone(&control), binding);
     let mut config = address.config.clone();
     let mut no_password = None;
@@ -109,25 +145,39 @@ fn admitted(
         }
     }
     let named = !address.is_pooler;
-    let mut line = Line::open(&config, socket, Arc::clone(&control), named).map_err(|error| {
-        if config.get_password().is_some() || !control.is_password_wanted() {
-            return error;
+    let mut line = Line::open(&config, socket, Arc::clone(&control), named).map_err(|refused| {
+        let Refused { error, is_final } = refused;
+        if named && is_of_a_pooler(&error) {
+            return Error::new(error.kind, format!("{}\nHINT: {POOLER}", error.detail)).into();
         }
+        if config.get_password().is_some() || !control.is_password_wanted() {
+            return Refused { error, is_final };
+        }
+        // The file of passwords may have one for the next host.
         let why = no_password.unwrap_or_else(|| "neither the URL nor ~/.pgpass has one".to_owned());
-        unreached(format!("it asks for a password: {why}"))
+        unreached(format!("it asks for a password: {why}")).into()
     })?;
     is_of_the_kind(&mut line, kind, deadline)?;
     line.answers_within(address.answer_timeout());
     Ok(line)
 }
 
-fn reach(place: &Place, config: &Config, limit: Duration) -> io::Result<Plain> {
+/// How to get through a pooler that does not pass on the settings of a session.
+const POOLER: &str = "add ?pooler=true to the URL, or ignore_startup_parameters = options to the \
+                      settings of pgbouncer";
+
+/// Is it pgbouncer's refusal of `options`? Its code (08P01) is that of its other errors.
+fn is_of_a_pooler(error: &Error) -> bool {
+    error.detail.contains("unsupported startup parameter")
+}
+
+fn reach(place: &Place, config: &Config, limit: Duration) -> io::Result<Link> {
     match (&place.host, &place.address) {
-        (Host::Tcp(name), None) => tcp(name, place.port, config, limit).map(Plain::Tcp),
-        (_, Some(address)) => tcp(address, place.port, config, limit).map(Plain::Tcp),
+        (Host::Tcp(name), None) => tcp(name, place.port, config, limit).map(Link::Tcp),
+        (_, Some(address)) => tcp(address, place.port, config, limit).map(Link::Tcp),
         #[cfg(unix)]
         (Host::Unix(folder), None) => {
-            UnixStream::connect(folder.join(format!(".s.PGSQL.{}", place.port))).map(Plain::Unix)
+            UnixStream::connect(folder.join(format!(".s.PGSQL.{}", place.port))).map(Link::Unix)
         }
     }
 }
@@ -175,8 +225,9 @@ fn is_of_the_kind(line: &mut Line, wanted: Kind, deadline: Instant) -> Result<()
     let answer = line.ask(asked, deadline)?;
     let [is_standby, is_read_only] = ["t", "on"].map(|yes| answer.iter().any(|text| text == yes));
     match wanted {
+        // As for the other kinds, it may become the wanted one: during a failover it does.
         Kind::ReadWrite if is_standby || is_read_only => {
-            Err(Error::new(ErrorKind::ReadOnly, "the server takes no writes"))
+            Err(unreached("the server takes no writes"))
         }
         Kind::ReadOnly if !is_standby && !is_read_only => Err(unreached("the server takes writes")),
         Kind::Primary if is_standby => Err(unreached("the server is a standby")),

@@ -23,58 +23,96 @@ use super::frames::Frames;
 /// A timeout is not set again if it would change by less than this.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(100);
 
-/// A socket to a server's machine.
+/// A connection to a server's machine.
 #[derive(Debug)]
-pub(super) enum Plain {
+pub(super) enum Link {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
 }
 
-impl Plain {
-    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
-            #[cfg(unix)]
-            Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
-        }
-    }
+/// A socket whose reads and writes fail with `TimedOut` when the deadline of its control has passed.
+/// TLS reads from it as often as it needs for a whole record, so the limit cannot be set above it.
+#[derive(Debug)]
+pub(super) struct Plain {
+    link: Link,
+    control: Arc<Control>,
+    read_timeout: Duration,
+    write_timeout: Duration,
+}
 
-    pub(super) fn set_timeouts(&self, timeout: Duration) -> io::Result<()> {
-        self.set_read_timeout(timeout)?;
-        match self {
-            Self::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
-            #[cfg(unix)]
-            Self::Unix(stream) => stream.set_write_timeout(Some(timeout)),
-        }
+impl Plain {
+    pub(super) const fn new(link: Link, control: Arc<Control>) -> Self {
+        let none = Duration::ZERO;
+        Self { link, control, read_timeout: none, write_timeout: none }
     }
 
     /// Is the other end a process on this machine? Then the traffic cannot be intercepted.
     pub(super) const fn is_local(&self) -> bool {
-        match self {
-            Self::Tcp(_) => false,
+        match self.link {
+            Link::Tcp(_) => false,
             #[cfg(unix)]
-            Self::Unix(_) => true,
+            Link::Unix(_) => true,
         }
+    }
+
+    /// The timeout to set, which is the time left; `None` if `current` is close enough to it.
+    fn timeout(&self, current: Duration) -> io::Result<Option<Duration>> {
+        let deadline = self.control.state().deadline;
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        // A timeout of zero would mean forever.
+        let left = left.max(Duration::from_millis(1));
+        Ok((left.abs_diff(current) > TIMEOUT_SLACK).then_some(left))
     }
 }
 
 impl Read for Plain {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.read(into),
-            #[cfg(unix)]
-            Self::Unix(stream) => stream.read(into),
+        loop {
+            if let Some(timeout) = self.timeout(self.read_timeout)? {
+                match &self.link {
+                    Link::Tcp(stream) => stream.set_read_timeout(Some(timeout))?,
+                    #[cfg(unix)]
+                    Link::Unix(stream) => stream.set_read_timeout(Some(timeout))?,
+                }
+                self.read_timeout = timeout;
+            }
+            let read = match &mut self.link {
+                Link::Tcp(stream) => stream.read(into),
+                #[cfg(unix)]
+                Link::Unix(stream) => stream.read(into),
+            };
+            match read {
+                Err(error) if is_again(&error) => {}
+                read => return read,
+            }
         }
     }
 }
 
 impl Write for Plain {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.write(bytes),
-            #[cfg(unix)]
-            Self::Unix(stream) => stream.write(bytes),
+        loop {
+            if let Some(timeout) = self.timeout(self.write_timeout)? {
+                match &self.link {
+                    Link::Tcp(stream) => stream.set_write_timeout(Some(timeout))?,
+                    #[cfg(unix)]
+                    Link::Unix(stream) => stream.set_write_timeout(Some(timeout))?,
+                }
+                self.write_timeout = timeout;
+            }
+            let written = match &mut self.link {
+                Link::Tcp(stream) => stream.write(bytes),
+                #[cfg(unix)]
+                Link::Unix(stream) => stream.write(bytes),
+            };
+            match written {
+                Err(error) if is_again(&error) => {}
+                written => return written,
+            }
         }
     }
 
@@ -184,7 +222,6 @@ pub(super) struct Socket {
     channel: Channel,
     control: Arc<Control>,
     frames: Frames,
-    timeout: Duration,
     binding: Option<Vec<u8>>,
 }
 
@@ -193,32 +230,23 @@ impl Socket {
     pub(super) fn new(channel: Channel, control: Arc<Control>, binding: Option<Vec<u8>>) -> Self {
         let is_private = matches!(channel, Channel::Tls(_)) || channel.plain().is_local();
         let frames = Frames::new(is_private);
-        Self { channel, control, frames, timeout: Duration::ZERO, binding }
+        Self { channel, control, frames, binding }
     }
 
     /// Reads what is available, waiting until the deadline. `None` if it passed.
     fn read(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        let deadline = self.control.state().deadline;
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(None);
-            }
-            if left.abs_diff(self.timeout) > TIMEOUT_SLACK {
-                // A timeout of zero would mean forever.
-                self.channel.plain().set_read_timeout(left.max(Duration::from_millis(1)))?;
-                self.timeout = left;
-            }
-            match self.channel.stream().read(into) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted || is_late(&error) => {}
-                read => return read.map(Some),
-            }
+        match self.channel.stream().read(into) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Ok(None),
+            read => read.map(Some),
         }
     }
 }
 
-pub(super) fn is_late(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+/// Should the call be repeated? Systems report the end of a socket's own timeout in two ways; whether
+/// the deadline has passed is decided before the next try.
+fn is_again(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
 impl AsyncRead for Socket {
@@ -265,16 +293,7 @@ impl AsyncWrite for Socket {
         _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let this = self.get_mut();
-        loop {
-            match this.channel.stream().write(bytes) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if is_late(&error) => {
-                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
-                }
-                written => return Poll::Ready(written),
-            }
-        }
+        Poll::Ready(self.get_mut().channel.stream().write(bytes))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -48,15 +48,35 @@ impl Mode {
 }
 
 /// The TLS options of a URL.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Wanted {
-    pub(super) mode: Mode,
+    /// `None`: the URL does not say.
+    pub(super) mode: Option<Mode>,
     pub(super) root: Option<String>,
+    /// libpq's default file of authorities.
+    pub(super) usual_root: Option<PathBuf>,
     pub(super) certificate: Option<PathBuf>,
     pub(super) key: Option<PathBuf>,
     /// Start TLS without asking the server first (`sslnegotiation=direct`).
     pub(super) is_direct: bool,
 }
+
+impl Default for Wanted {
+    fn default() -> Self {
+        let home = std::env::home_dir();
+        Self {
+            mode: None,
+            root: None,
+            usual_root: home.map(|home| home.join(".postgresql/root.crt")),
+            certificate: None,
+            key: None,
+            is_direct: false,
+        }
+    }
+}
+
+/// The value of `sslrootcert` for the authorities of the system.
+const SYSTEM: &str = "system";
 
 /// The largest certificate file, in bytes.
 const FILE_MAX: usize = 4 << 20;
@@ -66,18 +86,37 @@ fn failed(what: impl Into<String>) -> Error {
 }
 
 impl Wanted {
-    /// As in libpq, `require` checks the certificate if authorities are named.
-    fn checked(&self) -> Mode {
-        match self.mode {
-            Mode::Require if self.root.is_some() => Mode::VerifyCa,
-            mode => mode,
+    /// Fails if the options contradict each other. Anybody can get a certificate of a public
+    /// authority, so it proves nothing without the name in it.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        match (self.root.as_deref(), self.mode) {
+            (Some(SYSTEM), Some(mode)) if mode != Mode::VerifyFull => {
+                Err("sslrootcert=system needs sslmode=verify-full")
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// The mode of connections. As in libpq, `require` checks the certificate if there are
+    /// authorities to check it with.
+    pub(super) fn mode(&self) -> Mode {
+        match self.mode {
+            None if self.root.as_deref() == Some(SYSTEM) => Mode::VerifyFull,
+            Some(Mode::Require) if self.root.is_some() || self.usual_root().is_some() => {
+                Mode::VerifyCa
+            }
+            mode => mode.unwrap_or_default(),
+        }
+    }
+
+    fn usual_root(&self) -> Option<&Path> {
+        self.usual_root.as_deref().filter(|file| file.is_file())
     }
 
     /// Reads the files and builds the configuration for connections.
     pub(super) fn config(&self) -> Result<Arc<ClientConfig>, Error> {
         let provider = Arc::new(ring::default_provider());
-        let verifier = match self.checked() {
+        let verifier = match self.mode() {
             Mode::Disable | Mode::Prefer | Mode::Require => None,
             Mode::VerifyCa | Mode::VerifyFull => {
                 let roots = Arc::new(self.roots()?);
@@ -86,7 +125,7 @@ impl Wanted {
                 Some(verifier.build().map_err(|error| failed(format!("sslrootcert: {error}")))?)
             }
         };
-        let is_name_checked = self.checked() == Mode::VerifyFull;
+        let is_name_checked = self.mode() == Mode::VerifyFull;
         let verifier =
             Arc::new(Verifier { provider: Arc::clone(&provider), verifier, is_name_checked });
         let config = ClientConfig::builder_with_provider(provider)
@@ -109,11 +148,10 @@ impl Wanted {
 
     /// The named authorities; otherwise those in libpq's default file; otherwise the public ones.
     fn roots(&self) -> Result<RootCertStore, Error> {
-        let usual = std::env::home_dir().map(|home| home.join(".postgresql/root.crt"));
         let file = match self.root.as_deref() {
-            Some("system") => std::env::var_os("SSL_CERT_FILE").map(PathBuf::from),
+            Some(SYSTEM) => std::env::var_os("SSL_CERT_FILE").map(PathBuf::from),
             Some(named) => Some(PathBuf::from(named)),
-            None => usual.filter(|file| file.is_file()),
+            None => self.usual_root().map(Path::to_owned),
         };
         let mut roots = RootCertStore::empty();
         match file {
@@ -135,18 +173,18 @@ impl Wanted {
         host: &str,
         mut plain: Plain,
     ) -> Result<super::socket::Channel, Error> {
-        if self.mode == Mode::Disable || plain.is_local() {
+        if self.mode() == Mode::Disable || plain.is_local() {
             return Ok(super::socket::Channel::Plain(plain));
         }
         if !self.is_direct && !is_offered(&mut plain).map_err(|error| not_reached(&error))? {
-            return match self.mode {
+            return match self.mode() {
                 Mode::Prefer => Ok(super::socket::Channel::Plain(plain)),
                 _ => Err(failed("the server does not offer TLS, which sslmode asks for")),
             };
         }
         let name = match ServerName::try_from(host.to_owned()) {
             Ok(name) => name,
-            Err(_) if self.checked() != Mode::VerifyFull => {
+            Err(_) if self.mode() != Mode::VerifyFull => {
                 ServerName::from(std::net::IpAddr::from([0; 4]))
             }
             Err(_) => return Err(failed("sslmode=verify-full: no certificate can have that name")),
@@ -162,7 +200,7 @@ impl Wanted {
 }
 
 fn not_reached(error: &io::Error) -> Error {
-    if super::socket::is_late(error) {
+    if error.kind() == io::ErrorKind::TimedOut {
         return failed("the server did not answer in time");
     }
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
@@ -184,10 +222,21 @@ fn in_words(error: &rustls::Error) -> String {
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 "the server's certificate is for another name than the URL's".to_owned()
             }
+            CertificateError::Other(other) if is_an_authority(other) => {
+                "the server shows the certificate of an authority (CA:TRUE) as its own; give it \
+                 one that this authority has signed"
+                    .to_owned()
+            }
             other => format!("the server's certificate is not accepted: {other}"),
         },
         other => other.to_string(),
     }
+}
+
+/// Is the certificate that of an authority? Self-signed certificates are, unless made otherwise.
+fn is_an_authority(error: &rustls::OtherError) -> bool {
+    let error = error.0.downcast_ref::<webpki::Error>();
+    matches!(error, Some(webpki::Error::CaUsedAsEndEntity))
 }
 
 /// Asks whether the server supports TLS. Very old or other servers answer with an error message.
@@ -345,5 +394,33 @@ impl ServerCertVerifier for Verifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_checked_if_there_are_authorities_to_check_it_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let (missing, there) = (folder.path().join("no.crt"), folder.path().join("root.crt"));
+        std::fs::write(&there, "").unwrap();
+        let mode = |mode, root: Option<&str>, usual: &Path| {
+            let (root, usual_root) = (root.map(str::to_owned), Some(usual.to_owned()));
+            let wanted = Wanted { mode, root, usual_root, ..Wanted::default() };
+            wanted.check().map(|()| wanted.mode())
+        };
+        let require = Some(Mode::Require);
+        assert_eq!(mode(None, None, &there), Ok(Mode::Prefer));
+        assert_eq!(mode(require, None, &missing), Ok(Mode::Require));
+        assert_eq!(mode(require, None, &there), Ok(Mode::VerifyCa));
+        assert_eq!(mode(require, Some("/ca.crt"), &missing), Ok(Mode::VerifyCa));
+        assert_eq!(mode(None, Some("system"), &missing), Ok(Mode::VerifyFull));
+        assert_eq!(mode(Some(Mode::VerifyFull), Some("system"), &there), Ok(Mode::VerifyFull));
+        for weaker in [Mode::Disable, Mode::Prefer, Mode::Require, Mode::VerifyCa] {
+            let refused = mode(Some(weaker), Some("system"), &there);
+            assert_eq!(refused, Err("sslrootcert=system needs sslmode=verify-full"));
+        }
     }
 }

@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
+use std::time::{Duration, Instant};
 
+use postgres::{Client, NoTls};
 use punchlist_store::migrate::{MIGRATIONS, Migration};
-use punchlist_store::{ErrorKind, Options, Store, sql};
+use punchlist_store::{ErrorKind, Options, Store, Target, sql};
+use punchlist_testkit::stores::postgres_url;
 use punchlist_testkit::{Backend, TestStore, on_every_lasting_store};
 
 use crate::fixture::Fixture;
@@ -40,6 +43,37 @@ fn a_store_is_brought_forward_and_keeps_its_rows(backend: Backend) {
     let refused = Store::open(fixture.place.target(), Options::default()).unwrap_err();
     assert_eq!(refused.kind, ErrorKind::Newer);
     assert!(refused.to_string().contains("update punch"), "{refused}");
+}
+
+/// Without a schema the lock of a migration is NULL, which looked like another process's migration.
+#[test]
+fn a_search_path_without_a_usable_schema_is_an_error_at_once() {
+    let mut operator = Client::connect(&postgres_url(), NoTls).unwrap();
+    operator
+        .batch_execute(
+            "DROP SCHEMA IF EXISTS closed; DROP ROLE IF EXISTS punchlist_outside; \
+             CREATE SCHEMA closed; CREATE ROLE punchlist_outside LOGIN",
+        )
+        .unwrap();
+    let refused = ["nowhere", "closed"].map(|schema| {
+        let url = postgres_url().replacen("punchlist@", "punchlist_outside@", 1);
+        let joint = if url.contains('?') { '&' } else { '?' };
+        let url = format!("{url}{joint}options=-csearch_path%3D{schema}");
+        let start = Instant::now();
+        let refused = Store::open(&Target::Postgres(url), Options::default()).map(|_| ());
+        (schema, refused, start.elapsed())
+    });
+    operator.batch_execute("DROP SCHEMA closed; DROP ROLE punchlist_outside").unwrap();
+    for (schema, refused, took) in refused {
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
+        let said = format!(
+            "search_path ({schema}) names no schema that exists and that this role may use; \
+             CREATE SCHEMA, or GRANT USAGE ON SCHEMA to the role"
+        );
+        assert_eq!(error.detail, said);
+        assert!(took < Duration::from_secs(10), "{took:?}");
+    }
 }
 
 /// A store of every older version is migrated by the real migrations.

@@ -124,6 +124,20 @@ fn an_interrupted_copy_starts_again_if_the_source_has_changed() {
     assert!(export(&place.open()) == export(&fixture.store));
 }
 
+/// Its last line comes before the end of what the target has.
+#[test]
+fn an_interrupted_copy_starts_again_if_the_source_has_become_shorter() {
+    for (from, into) in [LASTING, [Backend::Postgres, Backend::SqliteFile]].map(|[a, b]| (a, b)) {
+        let place = TestStore::new(into);
+        cut_off(&full(from).store, &to(&place));
+        let older = Fixture::new(from);
+        older.create(&["a", "b"], 2);
+        let copied = whole(&older.store, &to(&place)).unwrap();
+        assert_eq!(copied.resumed_after, 0);
+        assert!(export(&place.open()) == export(&older.store), "{from:?} to {into:?}");
+    }
+}
+
 #[test]
 fn a_target_that_is_not_empty_is_not_changed() {
     for into in LASTING {

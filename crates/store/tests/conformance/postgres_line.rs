@@ -94,11 +94,43 @@ fn a_server_that_is_down_or_read_only_is_skipped() {
     let copy =
         place.url().replacen("options=", "options=-cdefault_transaction_read_only%3Don%20", 1);
     let error = refused(&with_option(&copy, "target_session_attrs=read-write"));
-    assert_eq!(error.kind, ErrorKind::ReadOnly, "{error:?}");
+    // Not read-only: it is another server than the URL asks for, and may still become that one.
+    assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
+    assert!(error.detail.contains("the server takes no writes"), "{error:?}");
     let error = refused(&with_option(&place.url(), "target_session_attrs=read-only"));
     assert!(error.detail.contains("the server takes writes"), "{error:?}");
     let writable = with_option(&place.url(), "target_session_attrs=read-write");
     Store::open(&Target::Postgres(writable), Options::default()).unwrap();
+}
+
+/// With several servers, each error is the one of its server.
+#[test]
+fn the_errors_of_all_servers_are_reported_and_a_wrong_login_ends_the_search() {
+    let closed = |code: &str| {
+        let error = message(b'E', format!("SFATAL\0VFATAL\0C{code}\0Mso\0\0").as_bytes());
+        let listening = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listening.local_addr().unwrap().port();
+        thread::spawn(move || {
+            for mut caller in listening.incoming().flatten() {
+                let mut buffer = [0; 4096];
+                assert!(caller.read(&mut buffer).unwrap() > 0);
+                caller.write_all(&error).unwrap();
+            }
+        });
+        port
+    };
+    let starting = closed("57P03");
+    for code in ["28P01", "28000", "3D000"] {
+        let wrong = closed(code);
+        let url = |first: u16, second: u16| {
+            format!("postgres://ada@127.0.0.1:{first},127.0.0.1:{second}/work?sslmode=disable")
+        };
+        let said = |error: Error| error.detail.split_once("/work: ").unwrap().1.to_owned();
+        let wrong_only = format!("127.0.0.1:{wrong}: FATAL: so");
+        let both = format!("127.0.0.1:{starting}: FATAL: so; {wrong_only}");
+        assert_eq!(said(refused(&url(starting, wrong))), both);
+        assert_eq!(said(refused(&url(wrong, starting))), wrong_only);
+    }
 }
 
 /// Sends the same bytes to every caller and closes the connection, or never sends anything.
@@ -158,6 +190,33 @@ fn a_server_that_sends_too_slowly_times_out() {
     assert!(error.detail.contains("did not answer in time"), "{error:?}");
     // The statement's time limit, and two seconds for the connection.
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    done.send(()).ok();
+    server.join().unwrap();
+}
+
+/// The same within a single message of the TLS handshake, which is read as a whole.
+#[test]
+fn a_server_that_begins_tls_too_slowly_times_out() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (done, is_done) = channel::<()>();
+    let server = thread::spawn(move || {
+        let (mut socket, _) = listener.accept().unwrap();
+        let mut buffer = [0; 4096];
+        assert!(socket.read(&mut buffer).unwrap() > 0);
+        // TLS is offered. Then the head of a record of 16,000 bytes.
+        socket.write_all(b"S\x16\x03\x03\x3e\x80").unwrap();
+        while is_done.recv_timeout(Duration::from_millis(20)).is_err() {
+            if socket.write_all(b"x").is_err() {
+                return;
+            }
+        }
+    });
+    let url = format!("postgres://ada@127.0.0.1:{port}/work?sslmode=require&connect_timeout=1");
+    let start = Instant::now();
+    let error = refused(&url);
+    assert!(error.detail.contains("did not answer in time"), "{error:?}");
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     done.send(()).ok();
     server.join().unwrap();
 }
@@ -353,13 +412,49 @@ fn a_value_is_read_as_its_own_type_only() {
     assert_eq!(found, Ok(Some((whole, ints, texts))));
 }
 
+/// A message of the server.
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
+    [&[kind][..], &length, body].concat()
+}
+
+/// A FATAL error in a session ends only the connection; at login it says what is wrong with it.
+#[test]
+fn a_connection_that_the_server_ends_can_be_retried_and_a_refused_login_stays_as_it_is() {
+    let error = |code: &str| message(b'E', format!("SFATAL\0VFATAL\0C{code}\0Mso\0\0").as_bytes());
+    let ready = [message(b'R', &0_u32.to_be_bytes()), message(b'Z', b"I")].concat();
+    for (at_login, code, kind) in [
+        (false, "XX000", ErrorKind::Unreachable),
+        (false, "57P05", ErrorKind::Unreachable),
+        (false, "53300", ErrorKind::Busy),
+        (true, "08P01", ErrorKind::Unreachable),
+        (true, "28P01", ErrorKind::Unreachable),
+        (true, "3D000", ErrorKind::Unreachable),
+        (true, "42501", ErrorKind::Backend),
+    ] {
+        let listening = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listening.local_addr().unwrap().port();
+        let (error, ready) = (error(code), ready.clone());
+        let server = thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            let (mut socket, _) = listening.accept().unwrap();
+            assert!(socket.read(&mut buffer).unwrap() > 0);
+            if !at_login {
+                socket.write_all(&ready).unwrap();
+                assert!(socket.read(&mut buffer).unwrap() > 0);
+            }
+            socket.write_all(&error).unwrap();
+        });
+        let said = refused(&format!("postgres://ada@127.0.0.1:{port}/work?sslmode=disable"));
+        assert_eq!(said.kind, kind, "{code} at login {at_login}: {said:?}");
+        assert!(said.detail.ends_with("FATAL: so"), "{said:?}");
+        server.join().unwrap();
+    }
+}
+
 /// A server, or a pooler in front of it, that repeats the password: at login, and later.
 #[test]
 fn a_password_that_a_server_repeats_is_masked() {
-    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
-        let length = u32::try_from(body.len() + 4).unwrap().to_be_bytes();
-        [&[kind][..], &length, body].concat()
-    }
     fn error(text: &str) -> Vec<u8> {
         message(b'E', format!("SFATAL\0C28P01\0M{text}\0D{text}\0\0").as_bytes())
     }

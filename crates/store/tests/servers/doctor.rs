@@ -47,12 +47,13 @@ fn admin(server: &OwnServer) -> Client {
 
 #[test]
 fn a_server_that_may_lose_confirmed_writes_is_reported() {
-    let script = "echo 'fsync = off\nautovacuum = off' >>\"$1/postgresql.conf\"";
+    let script = "echo 'fsync = off\nfull_page_writes = off\nautovacuum = off' \
+                  >>\"$1/postgresql.conf\"";
     let report = looked_over(&OwnServer::start_with(Setup { script, socket: false }));
     assert!(!report.ok);
     let settings = check(&report, "settings");
     assert!(!settings.ok);
-    for words in ["fsync is off", "autovacuum is off"] {
+    for words in ["fsync is off", "full_page_writes is off", "autovacuum is off"] {
         assert!(settings.detail.contains(words), "{settings:?}");
     }
     for name in ["server", "transactions", "lag", "bloat"] {
@@ -91,6 +92,42 @@ fn a_transaction_that_stays_open_is_reported() {
     assert!(within(&server, Limits::default()).ok, "an hour has not passed");
     transaction.rollback().unwrap();
     assert!(check(&within(&server, limits), "transactions").ok);
+}
+
+#[test]
+fn what_the_role_cannot_see_is_not_reported_as_well() {
+    let primary = OwnServer::start();
+    drop(open(&primary.url()).unwrap());
+    let copy = format!(
+        "rm -rf \"$1\"; \"$2/pg_basebackup\" -D \"$1\" -R -X stream -c fast -h 127.0.0.1 \
+         -p {} -U punchlist",
+        primary.port()
+    );
+    let _standby = OwnServer::start_with(Setup { script: &copy, socket: false });
+    let mut admin = admin(&primary);
+    admin.batch_execute("CREATE ROLE plain LOGIN; GRANT pg_read_all_data TO plain").unwrap();
+    let known = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn IS NOT NULL";
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while admin.query_one(known, &[]).unwrap().get::<_, i64>(0) == 0 {
+        assert!(Instant::now() < deadline, "the standby does not report");
+    }
+    let target = Target::Postgres(primary.url().replacen("punchlist@", "plain@", 1));
+    let as_plain = || examine_within(&target, Options::default(), Limits::default());
+
+    let report = as_plain();
+    assert!(report.ok, "{report:?}");
+    let grant = Some("GRANT pg_monitor TO plain");
+    let found = check(&report, "transactions");
+    assert!(found.detail.contains("of another role cannot be seen"), "{found:?}");
+    assert_eq!(found.hint.as_deref(), grant);
+    let found = check(&report, "lag");
+    assert_eq!(found.detail, "the lag of 1 copy cannot be seen");
+    assert_eq!(found.hint.as_deref(), grant);
+
+    admin.batch_execute("GRANT pg_monitor TO plain").unwrap();
+    let report = as_plain();
+    assert_eq!(check(&report, "transactions").detail, "none is open for more than 60 minutes");
+    assert_eq!(check(&report, "lag").detail, "1 copy keeps up");
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use punchlist_store::{ErrorKind, sql};
-use punchlist_testkit::server::OwnServer;
+use punchlist_testkit::server::{OwnServer, Restart};
 
-use super::{ask, open, write, written};
+use super::{ask, open, refused, write, written};
 
 const WRITERS: usize = 8;
 const WRITES: usize = 25;
@@ -72,4 +72,37 @@ fn a_store_behind_a_pooler_shares_few_connections_and_leaves_nothing_on_them() {
     });
     assert_eq!(news.join().unwrap(), Ok(1));
     assert_eq!(watch.wait(Duration::from_secs(10)), Ok(true));
+}
+
+/// The pooler stays, so it is the pooler that reports what happens to its server.
+#[test]
+fn a_server_that_restarts_or_is_lost_behind_a_pooler_is_unreachable() {
+    let mut server = OwnServer::start();
+    let pooler = server.pooler(2);
+    let url = format!("{}?pooler=true&statement_timeout=2s", pooler.url());
+    let store = open(&url).unwrap();
+    write(&store, "before").unwrap();
+    server.restart(Restart::Immediate);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while let Err(error) = write(&store, "after") {
+        assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
+        assert!(Instant::now() < deadline, "{error:?}");
+    }
+    drop(server);
+    for _ in 0..3 {
+        let lost = write(&store, "meanwhile").unwrap_err();
+        assert_eq!(lost.kind, ErrorKind::Unreachable, "{lost:?}");
+    }
+    let lost = refused(&url);
+    assert_eq!(lost.kind, ErrorKind::Unreachable, "{lost:?}");
+}
+
+#[test]
+fn a_pooler_that_refuses_the_settings_of_a_session_is_explained() {
+    let server = OwnServer::start();
+    let pooler = server.pooler(2);
+    let error = refused(&pooler.url());
+    assert!(error.detail.contains("unsupported startup parameter"), "{error:?}");
+    let hint = "add ?pooler=true to the URL, or ignore_startup_parameters = options";
+    assert!(error.detail.contains(hint), "{error:?}");
 }

@@ -1,5 +1,10 @@
 //! A server that accepts only TLS, with certificates of a private authority.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use punchlist_store::{Error, ErrorKind, sql};
@@ -24,6 +29,8 @@ sign -in server.csr -days 30 -extfile elsewhere.ext -sha384 -out elsewhere.crt
 sign -in server.csr -days -1 -extfile here.ext -out expired.crt
 echo 'extendedKeyUsage=clientAuth' >client.ext
 sign -in client.csr -days 30 -extfile client.ext -out client.crt
+openssl req -x509 -key server.key -out itself.crt -days 30 -subj '/CN=server' \
+    -addext 'subjectAltName=IP:127.0.0.1'
 cp here.crt server.crt
 chmod 600 ./*.key
 echo "ssl = on
@@ -106,6 +113,10 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     }
     let missing = server.url("punchlist", "sslmode=verify-ca&sslrootcert=DATA/no.crt");
     says(&refused(&missing), "No such file");
+    // Public authorities say nothing without a name.
+    says(&refused(&server.url("punchlist", "sslrootcert=system")), "no authority in sslrootcert");
+    let weak = server.url("punchlist", "sslmode=require&sslrootcert=system");
+    says(&refused(&weak), "sslrootcert=system needs sslmode=verify-full");
 
     // A client certificate, whose key only its owner may read.
     let with_certificate = "sslmode=verify-full&sslrootcert=DATA/ca.crt&sslcert=DATA/client.crt&\
@@ -155,4 +166,62 @@ fn a_server_is_trusted_as_far_as_the_url_says_and_no_further() {
     server.show("expired.crt", || open(&chain).is_err());
     says(&refused(&chain), "has expired");
     open(&server.url("punchlist", "sslmode=require")).unwrap();
+
+    // A certificate that signs itself is that of an authority.
+    let itself = server.url("punchlist", "sslmode=verify-full&sslrootcert=DATA/itself.crt");
+    server.show("itself.crt", || refused(&itself).detail.contains("CA:TRUE"));
+    says(&refused(&itself), "give it one that this authority has signed");
+}
+
+/// Passes bytes on to a server and back. While `is_slow`, a long answer comes byte by byte.
+fn proxy(port: u16, is_slow: Arc<AtomicBool>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own_port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            thread::spawn(move || std::io::copy(&mut from, &mut to));
+            let is_slow = Arc::clone(&is_slow);
+            thread::spawn(move || {
+                let (_kept, pause) = std::sync::mpsc::channel::<()>();
+                let mut buffer = [0; 4096];
+                while let Ok(count @ 1..) = server.read(&mut buffer) {
+                    let bytes = &buffer[..count];
+                    let is_slow = is_slow.load(Ordering::SeqCst) && count > 1_000;
+                    let part = if is_slow { 1 } else { count };
+                    for bytes in bytes.chunks(part) {
+                        if client.write_all(bytes).is_err() {
+                            return;
+                        }
+                        if part == 1 {
+                            // Nothing is ever sent: this only makes the link slow.
+                            pause.recv_timeout(Duration::from_millis(5)).ok();
+                        }
+                    }
+                }
+            });
+        }
+    });
+    own_port
+}
+
+/// A record of TLS is read as a whole, however slowly it comes.
+#[test]
+fn a_server_that_answers_too_slowly_over_tls_times_out() {
+    let server = Server::start();
+    let is_slow = Arc::new(AtomicBool::new(false));
+    let port = proxy(server.0.port(), Arc::clone(&is_slow));
+    let url = format!(
+        "postgres://punchlist@127.0.0.1:{port}/postgres?sslmode=require&statement_timeout=500ms"
+    );
+    let store = open(&url).unwrap();
+    let long = sql!("SELECT repeat('x', 16000)");
+    assert_eq!(ask(&store, long).unwrap().map(|text| text.len()), Some(16_000));
+    is_slow.store(true, Ordering::SeqCst);
+    let start = Instant::now();
+    let error = ask(&store, long).unwrap_err();
+    says(&error, "did not answer in time");
+    // The statement's time limit, and two more seconds.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }

@@ -134,6 +134,8 @@ impl<'s, 'g> Sink<'s, 'g> {
         match (self.fault.take(), read) {
             (Some(fault), _) => Err(fault),
             (None, Err(error)) => Err(error.into()),
+            // The source ended before the lines that the target has, so they were never compared.
+            (None, Ok(_)) if self.now.lines < self.found.lines => Err(BadImport::NotOurs),
             (None, Ok(_)) => {
                 let resumed = if self.found.lines > 0 { self.found.imported.rows } else { 0 };
                 Ok((hex(&self.sum), self.now.imported, resumed))
