@@ -98,14 +98,20 @@ fn message(value: Value) -> Judged {
     }
 }
 
+/// How many requests of a batch are answered, so that a large batch does not make a larger answer.
+const BATCH_MAX: usize = 1_000;
+
 /// A message that is not one object. Every request of a batch is told that batches are not
 /// supported, so that none of them is waited for.
 fn no_object(value: &Value) -> Judged {
     let why = "batches are not supported: send the messages one by one, each a JSON object";
     let requests =
         value.as_array().into_iter().flatten().filter(|message| method_of(message).is_some());
-    let answers: Vec<Value> =
-        requests.filter_map(id_of).map(|id| error(&id, INVALID_REQUEST, why)).collect();
+    let answers: Vec<Value> = requests
+        .filter_map(id_of)
+        .map(|id| error(&id, INVALID_REQUEST, why))
+        .take(BATCH_MAX)
+        .collect();
     match answers.is_empty() {
         true => wrong(None, INVALID_REQUEST, "a message is one JSON object".to_owned()),
         false => Judged::Wrong(answers.into(), why.to_owned()),
@@ -314,6 +320,13 @@ mod tests {
             );
             assert_eq!(answer["jsonrpc"], "2.0");
         }
+    }
+
+    #[test]
+    fn a_large_batch_does_not_make_a_larger_answer() {
+        let requests = (0..BATCH_MAX + 1).map(|id| json!({ "id": id, "method": "ping" }));
+        let batch = requests.collect::<Value>().to_string();
+        assert_eq!(answered(batch.as_bytes()).as_array().map(Vec::len), Some(BATCH_MAX));
     }
 
     #[test]
