@@ -49,6 +49,8 @@ pub(super) struct Address {
     /// The hosts and ports of `config`, unless options replace them.
     pub(super) hosts: Vec<Host>,
     pub(super) ports: Vec<u16>,
+    /// Do options replace them? Then an error has to name the server: the URL as it is shown does not.
+    pub(super) is_elsewhere: bool,
     pub(super) tls: tls::Wanted,
     pub(super) kind: Kind,
     /// There is a pooler in transaction mode in between: no named statements, no session settings,
@@ -93,6 +95,7 @@ impl Address {
             config.options(options.trim());
         }
         own.settle(&mut config);
+        let is_elsewhere = own.hosts.is_some() || own.ports.is_some();
         let hosts = own.hosts.unwrap_or_else(|| config.get_hosts().to_owned());
         let mut ports = own.ports.unwrap_or_else(|| config.get_ports().to_owned());
         // The library gives every host of the URL a port, also one that an option replaces.
@@ -109,6 +112,7 @@ impl Address {
             config,
             hosts,
             ports,
+            is_elsewhere,
             tls: own.tls,
             kind: own.kind,
             is_pooler: own.is_pooler,

@@ -44,6 +44,7 @@ pub(super) fn connect(address: &Address) -> Result<Line, Error> {
         _ => Some(address.tls.config()?),
     };
     let places = places(address);
+    let is_named = places.len() > 1 || address.is_elsewhere;
     let kinds = match address.kind {
         Kind::PreferStandby => &[Kind::Standby, Kind::Any][..],
         _ => std::slice::from_ref(&address.kind),
@@ -57,30 +58,29 @@ pub(super) fn connect(address: &Address) -> Result<Line, Error> {
                 Err(Refused { error, is_final }) => {
                     failed.push((place, error));
                     if is_final {
-                        return Err(all(failed, places.len()));
+                        return Err(all(failed, is_named));
                     }
                 }
             }
         }
     }
-    Err(all(failed, places.len()))
+    Err(all(failed, is_named))
 }
 
 /// The errors of several servers as one. Its kind is that of the last one, unless an earlier one can
 /// be retried: the next try may then succeed there.
-fn all(mut failed: Vec<(&Place, Error)>, places: usize) -> Error {
-    if places < 2 {
-        let error = failed.pop().map(|(_, error)| error);
-        return error.unwrap_or_else(|| unreached("the URL names no server"));
-    }
+fn all(failed: Vec<(&Place, Error)>, is_named: bool) -> Error {
     let kinds = failed.iter().map(|(_, error)| error.kind);
     let kind = kinds.reduce(|one, other| match one {
         ErrorKind::Unreachable | ErrorKind::Busy => one,
         _ => other,
     });
-    let said = failed.iter().map(|(place, error)| format!("{place}: {}", error.detail));
-    let said: Vec<String> = said.collect();
-    Error::new(kind.unwrap_or(ErrorKind::Unreachable), said.join("; "))
+    let Some(kind) = kind else { return unreached("the URL names no server") };
+    let said = failed.into_iter().map(|(place, error)| match is_named {
+        true => format!("{place}: {}", error.detail),
+        false => error.detail,
+    });
+    Error::new(kind, said.collect::<Vec<_>>().join("; "))
 }
 
 /// For errors: the host and the port.

@@ -130,6 +130,9 @@ fn the_errors_of_all_servers_are_reported_and_a_wrong_login_ends_the_search() {
         let both = format!("127.0.0.1:{starting}: FATAL: so; {wrong_only}");
         assert_eq!(said(refused(&url(starting, wrong))), both);
         assert_eq!(said(refused(&url(wrong, starting))), wrong_only);
+        // The URL as it is shown has no port.
+        let by_option = format!("postgres://ada@127.0.0.1/work?sslmode=disable&port={wrong}");
+        assert_eq!(said(refused(&by_option)), wrong_only);
     }
 }
 
