@@ -193,7 +193,7 @@ fn judgements(
         let (kind, todo, said, evidence) = match event {
             Event::TodoStarted(e) => (JudgementKind::Started, e.todo_id, e.reason, Vec::new()),
             Event::TodoClaimed(e) => {
-                // The report of a delegation is a claim of its agent, whoever recorded it.
+                // The report of a delegation is a claim of its agent, even if another recorded it.
                 by = e.claim.by;
                 (JudgementKind::Claimed, e.todo_id, e.claim.outcome, e.claim.evidence)
             }

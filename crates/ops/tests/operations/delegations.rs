@@ -273,7 +273,7 @@ fn a_cancelled_delegation_cannot_be_kept_alive(backend: Backend) {
     assert_eq!((error.code(), error.meaning().exit), ("delegation_over", 1));
 }
 
-/// Settled is final: nobody is told to work on a settled item.
+/// Settled is final: a settled item cannot be delegated.
 fn a_settled_item_is_not_delegated(backend: Backend) {
     let world = World::new(backend);
     let id = world.plan(&["Add the model"])[0].clone();

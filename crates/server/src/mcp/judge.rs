@@ -101,8 +101,8 @@ fn message(value: Value) -> Judged {
 /// How many requests of a batch are answered, so that a large batch does not make a larger answer.
 const BATCH_MAX: usize = 1_000;
 
-/// A message that is not one object. Every request of a batch is told that batches are not
-/// supported, so that none of them is waited for.
+/// A message that is not one object. Every request of a batch gets an error that batches are
+/// not supported, so that the client waits for none of them.
 fn no_object(value: &Value) -> Judged {
     let why = "batches are not supported: send the messages one by one, each a JSON object";
     let requests =

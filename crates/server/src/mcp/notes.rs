@@ -1,6 +1,6 @@
 //! Notes on standard error, for the person who runs the host.
 //!
-//! A host need not read standard error, and a full pipe blocks whoever writes to it. So notes are
+//! A host need not read standard error, and a full pipe blocks its writer. So notes are
 //! written by a thread of their own, and a note that finds the queue full is dropped: nothing waits
 //! for a note, except the end of the process, and that only shortly.
 

@@ -322,7 +322,8 @@ impl Tx<'_> {
         self.query(statement, &[type_name.into()], read)
     }
 
-    /// The refused commands on a list, or the refused reports on a delegation, oldest first.
+    /// The refused commands on a list; on a delegation, the refused reports and who took the work.
+    /// Oldest first. The condition is that of the index `events_late`.
     pub fn refusals_on(&mut self, aggregate: &str) -> Result<Vec<Recorded>, Error> {
         self.query(
             sql!(
