@@ -39,6 +39,15 @@ pub fn ends_with(todo: &Todo) -> bool {
     todo.status != crate::Status::InProgress || todo.claim.is_some() || todo.hold.is_some()
 }
 
+/// Can another agent continue the item, although its lease did not expire? It was taken and is in
+/// progress, and nobody has to answer a claim first, or to lift a hold that has no end.
+#[must_use]
+pub fn can_be_continued(todo: &Todo) -> bool {
+    let hold_ends = todo.hold.as_ref().is_none_or(|hold| hold.until.is_some());
+    let is_in_progress = todo.status == crate::Status::InProgress;
+    is_in_progress && todo.assigned_by_taking && todo.claim.is_none() && hold_ends
+}
+
 /// Does this event end the lease of its item, whatever happens to the item next? By policy a step
 /// that is given back may be started again at once, without a holder.
 #[must_use]

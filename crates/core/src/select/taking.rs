@@ -47,7 +47,7 @@ fn next_of_one<'a>(
 enum Begun {
     HeldByTaker,
     AssignedToTaker,
-    /// Its holder's lease is over.
+    /// It was taken, and nobody holds it any more.
     Abandoned,
 }
 
@@ -68,7 +68,10 @@ fn next_of_many<'a>(list: &'a Snapshot, taker: &Actor, now: Time, clock: Time) -
             None if todo.assignee.as_ref() == Some(&taker.agent) => Some(Begun::AssignedToTaker),
             // An assignment that somebody made does not end with the lease.
             None if todo.assignee.is_some() && !todo.assigned_by_taking => None,
-            None => lease.filter(|lease| lease.holder.is_some()).map(|_| Begun::Abandoned),
+            // The lease may have ended with a claim that was returned, or with a hold that is over.
+            None => lease
+                .filter(|lease| lease.holder.is_some() || todo.assigned_by_taking)
+                .map(|_| Begun::Abandoned),
         }
     };
     let tree = Tree::of(list);

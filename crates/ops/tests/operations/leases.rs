@@ -335,6 +335,36 @@ fn a_task_that_was_held_and_released_can_be_taken_by_another_agent(backend: Back
     assert_eq!(taken["todo"]["assignee"], other.actor.agent.as_str());
 }
 
+/// A task that was taken is handed on, whatever ended its lease; its own agent comes first.
+fn a_task_that_nobody_holds_any_more_is_next_for_others(backend: Backend) {
+    let world = World::new(backend);
+    let ids = world.plan(&["held", "returned", "assigned", "new"]);
+    let (one, other) = (worker(&world, "one"), worker(&world, "other"));
+    for id in &ids[..3] {
+        world.call_in(&one, "todo_take", json!({ "todoId": id })).unwrap();
+    }
+    let hold = json!({ "todoId": ids[0], "kind": "blocked", "reason": "no key" });
+    world.call_in(&one, "todo_hold", hold).unwrap();
+    world.call_in(&one, "todo_claim", json!({ "todoId": ids[1], "outcome": "done" })).unwrap();
+    // An assignment that somebody makes does not end with a lease.
+    world.call_in(&one, "todo_release", json!({ "todoId": ids[2] })).unwrap();
+    let third = worker(&world, "third").actor.agent;
+    world.call("agent_register", json!({ "agent": third })).unwrap();
+    world.call("task_assign", json!({ "taskId": ids[2], "agent": third })).unwrap();
+    let next = |who: &Envelope| {
+        let taken =
+            world.call_in(who, "todo_next", json!({ "planFile": "docs/plans/auth.md" })).unwrap();
+        taken["todo"]["title"].as_str().unwrap().to_owned()
+    };
+    // Nobody has lifted the hold or answered the claim yet.
+    assert_eq!(next(&worker(&world, "early")), "new");
+    world.call("todo_unhold", json!({ "todoId": ids[0] })).unwrap();
+    world.call("todo_return", json!({ "todoId": ids[1], "feedback": "tests?" })).unwrap();
+    assert_eq!(next(&one), "held");
+    assert_eq!(next(&other), "returned");
+    assert_eq!(next(&other), "returned");
+}
+
 /// Holds whose time is over do not hide the others from the status.
 fn expired_holds_do_not_hide_others(backend: Backend) {
     let mut world = World::new(backend);
@@ -507,6 +537,7 @@ on_every_store!(
     held_deferred_and_claimed_items_cannot_be_taken,
     a_released_step_can_be_taken_by_another_agent,
     a_task_that_was_held_and_released_can_be_taken_by_another_agent,
+    a_task_that_nobody_holds_any_more_is_next_for_others,
     expired_holds_do_not_hide_others,
     a_hold_with_an_end_expires,
     a_late_result_is_refused_and_kept,

@@ -88,16 +88,17 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Removes the holder and keeps the epoch. The end is set to the end of time, so that a search
-    /// for expired leases does not find released ones.
-    pub fn end_lease(&mut self, todo: TodoId) -> Result<(), Error> {
+    /// Removes the holder and keeps the epoch. A search for expired leases finds the item if another
+    /// agent can continue it: then the lease ended at the beginning of time, otherwise it never ends.
+    pub fn end_lease(&mut self, todo: TodoId, can_be_continued: bool) -> Result<(), Error> {
         let todo = todo.to_string();
+        let end = if can_be_continued { 0 } else { i64::MAX };
         self.write(
             sql!(
                 "UPDATE leases SET holder = NULL, lease_until = $2 \
-                 WHERE todo_id = $1 AND holder IS NOT NULL"
+                 WHERE todo_id = $1 AND (holder IS NOT NULL OR lease_until <> $2)"
             ),
-            &[(&todo).into(), i64::MAX.into()],
+            &[(&todo).into(), end.into()],
         )?;
         Ok(())
     }

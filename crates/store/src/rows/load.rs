@@ -167,8 +167,11 @@ impl Tx<'_> {
                     Change::Standing => self.move_todo(todo)?,
                 }
                 let ends = lease::ends_with(todo) || given_back.contains(&id);
-                if ends && snapshot.leases.contains_key(&id) {
-                    self.end_lease(id)?;
+                if let Some(lease) = snapshot.leases.get_mut(&id)
+                    && (ends || lease.holder.is_none())
+                {
+                    self.end_lease(id, lease::can_be_continued(todo))?;
+                    lease.holder = None;
                 }
             }
         }

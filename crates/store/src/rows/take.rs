@@ -88,8 +88,8 @@ macro_rules! after_ids {
     };
 }
 
-/// The next item for this taker: one it holds, one assigned to it, one whose lease has expired
-/// (unless somebody assigned it to another agent), otherwise the first pending leaf. Each candidate
+/// The next item for this taker: one it holds, one assigned to it, one whose lease has ended (unless
+/// somebody assigned it to another agent), otherwise the first pending leaf. Each candidate
 /// comes from its own index, in reading order for a tree. The pending one is searched for (and
 /// locked) only if the others found nothing.
 ///
@@ -102,14 +102,14 @@ macro_rules! next {
             "WITH mine AS MATERIALIZED ( \
                  SELECT todo_id, 0 AS rank FROM leases WHERE holder = $4 AND lease_until + 0 > $3 \
                  UNION ALL SELECT id, 1 FROM todos WHERE assignee = $5 AND status = 'in_progress' \
-                 UNION ALL SELECT todo_id, 2 FROM leases \
-                     WHERE lease_until <= $3 AND holder IS NOT NULL), \
+                 UNION ALL SELECT todo_id, 2 FROM leases WHERE lease_until <= $3), \
              begun AS MATERIALIZED ( \
                  SELECT t.id FROM mine AS m JOIN todos AS t ON t.id = m.todo_id \
                  LEFT JOIN leases AS e ON e.todo_id = t.id \
                  WHERE t.list_id || '' = $1 AND t.status || '' = 'in_progress' \
                  AND (m.rank <> 1 OR e.holder IS NULL OR e.lease_until <= $3) \
-                 AND (m.rank <> 2 OR t.assignee IS NULL OR t.assigned_by_taking IS NOT NULL) AND ",
+                 AND (m.rank <> 2 OR t.assigned_by_taking IS NOT NULL \
+                      OR t.assignee IS NULL AND e.holder IS NOT NULL) AND ",
             workable!(hold_until!($dialect), "$6"),
             " AND (m.rank = 0 OR ",
             not_waiting!(after_ids!($dialect)),
@@ -156,7 +156,7 @@ macro_rules! begun {
              OR EXISTS (SELECT 1 FROM todos WHERE assignee = $4 AND status = 'in_progress') \
              OR EXISTS (SELECT 1 FROM leases AS x WHERE x.lease_until <= (SELECT ",
             clock!(),
-            ") AND x.holder IS NOT NULL AND EXISTS (SELECT 1 FROM todos AS y WHERE y.id = x.todo_id \
+            ") AND EXISTS (SELECT 1 FROM todos AS y WHERE y.id = x.todo_id \
                  AND y.list_id || '' = l.list AND y.status || '' = 'in_progress' OFFSET 0) OFFSET 0) \
              OR EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = l.list AND w.after_ids IS NOT NULL) \
              OR EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = l.list \

@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, TestRunner};
 use punchlist_core::agent::SetAgentStatus;
 use punchlist_core::command::{
     AssignTodo, CancelTodo, ChainTodo, ClaimTodo, Command, CompleteTodo, CreateTodos, DeferTodo,
-    DemoteTodo, HoldTodo, NewTodo, ReleaseTodo, StartTodo, TakeTodo,
+    DemoteTodo, HoldTodo, NewTodo, ReleaseTodo, ReturnTodo, StartTodo, TakeTodo, UnholdTodo,
 };
 use punchlist_core::plan::{Tree, position};
 use punchlist_core::select::next_for;
@@ -45,11 +45,17 @@ enum Act {
         item: usize,
         until: Option<i64>,
     },
+    Unhold {
+        item: usize,
+    },
     Defer {
         item: usize,
         until: i64,
     },
     Claim {
+        item: usize,
+    },
+    Return {
         item: usize,
     },
     Complete {
@@ -98,6 +104,8 @@ fn any_act() -> impl Strategy<Value = Act> {
             .prop_map(|(item, until)| Act::Hold { item, until }),
         1 => (item(), soon()).prop_map(|(item, until)| Act::Defer { item, until }),
         1 => item().prop_map(|item| Act::Claim { item }),
+        1 => item().prop_map(|item| Act::Return { item }),
+        1 => item().prop_map(|item| Act::Unhold { item }),
         1 => item().prop_map(|item| Act::Complete { item }),
         1 => item().prop_map(|item| Act::Cancel { item }),
         1 => item().prop_map(|item| Act::Demote { item }),
@@ -140,6 +148,7 @@ fn command(
             let until = until.map(|seconds| now.plus_seconds(seconds));
             by_operator(HoldTodo { todo_id: item(at)?, kind, reason, until }.into())
         }
+        Act::Unhold { item: at } => by_operator(UnholdTodo { todo_id: item(at)? }.into()),
         Act::Defer { item: at, until } => {
             let until = Some(now.plus_seconds(until));
             by_operator(DeferTodo { todo_id: item(at)?, until }.into())
@@ -147,6 +156,10 @@ fn command(
         Act::Claim { item: at } => {
             let (todo_id, outcome) = (item(at)?, Some("done".to_owned()));
             by_operator(ClaimTodo { todo_id, outcome, evidence: vec![], clock: None }.into())
+        }
+        Act::Return { item: at } => {
+            let feedback = Body::new("not yet").unwrap();
+            by_operator(ReturnTodo { todo_id: item(at)?, feedback }.into())
         }
         Act::Complete { item: at } => by_operator(
             CompleteTodo {
