@@ -134,7 +134,7 @@ pub(crate) fn changed(folder: &Path, since: Time) -> (Vec<String>, Vec<String>) 
     let commits = ask(&["--pretty=format:%h %s"]);
     let mut files = ask(&["--name-only", "--pretty=format:"]);
     files.extend(tree.uncommitted().unwrap_or_default());
-    files.sort();
+    files.sort_unstable();
     files.dedup();
     (commits, files)
 }

@@ -25,8 +25,8 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
         Selector::PreOrder => {
             return pre_order(snapshot).into_iter().map(|(todo, _)| todo).collect();
         }
-        Selector::Position => todos.sort_by(|a, b| by_position(a, b)),
-        Selector::PriorityThenPosition => todos.sort_by(|a, b| by_priority(a, b)),
+        Selector::Position => todos.sort_unstable_by(|a, b| by_position(a, b)),
+        Selector::PriorityThenPosition => todos.sort_unstable_by(|a, b| by_priority(a, b)),
         Selector::PhaseThenPosition => {
             let phases = phase_ranks(&todos);
             // Criteria come before all steps, as in the checklist.
@@ -35,7 +35,7 @@ pub fn ordered(snapshot: &Snapshot) -> Vec<&Todo> {
                 (todo.kind == TodoKind::Step, phase, Place::of(todo))
             });
         }
-        Selector::Oldest => todos.sort_by(|a, b| age(a, b)),
+        Selector::Oldest => todos.sort_unstable_by(|a, b| age(a, b)),
     }
     todos
 }

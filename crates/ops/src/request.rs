@@ -209,7 +209,7 @@ fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(object) => {
             let mut fields: Vec<(&String, &Value)> = object.iter().collect();
-            fields.sort_by_key(|(name, _)| *name);
+            fields.sort_unstable_by_key(|(name, _)| *name);
             fields.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
         }
         Value::Array(items) => items.iter().map(sorted).collect(),

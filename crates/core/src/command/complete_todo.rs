@@ -72,7 +72,7 @@ impl Draft<'_> {
                 && todo.removed_at.is_none()
         };
         let mut below: Vec<&Todo> = self.state.todos.values().filter(open).collect();
-        below.sort_by_key(|todo| (todo.position, todo.id));
+        below.sort_unstable_by_key(|todo| (todo.position, todo.id));
         self.refuse_open(todo_id, &below, Action::Take)
     }
 

@@ -104,7 +104,7 @@ impl MoveTodo {
 fn shown<'d>(draft: &'d Draft<'_>) -> Vec<&'d Todo> {
     let mut todos = ordered(&draft.state);
     if draft.state.list.kind() != ListKind::Issue {
-        todos.sort_by_key(|todo| Place::of(todo));
+        todos.sort_unstable_by_key(|todo| Place::of(todo));
     }
     todos
 }

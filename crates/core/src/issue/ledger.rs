@@ -128,7 +128,7 @@ fn judged_parts(checklist: &Snapshot, decided: &Decision) -> Vec<Part> {
             parts.extend_from_slice(changed);
         }
     }
-    parts.sort();
+    parts.sort_unstable();
     parts.dedup();
     parts
 }

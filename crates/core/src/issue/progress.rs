@@ -102,7 +102,7 @@ const REMOVED_MAX: usize = 5;
 pub fn removed_notice(snapshot: &Snapshot) -> Option<String> {
     let mut removed: Vec<&Todo> =
         snapshot.todos.values().filter(|todo| todo.removed_at.is_some()).collect();
-    removed.sort_by_key(|todo| std::cmp::Reverse((todo.removed_at, todo.id)));
+    removed.sort_unstable_by_key(|todo| std::cmp::Reverse((todo.removed_at, todo.id)));
     let back = |text: &str| {
         let text = normalised(text);
         ordered(snapshot).into_iter().any(|todo| normalised(&todo.title) == text)

@@ -53,7 +53,7 @@ pub fn position(tree: &Tree<'_>, now: Time) -> Position {
     let mut active: Vec<usize> =
         (0..branches.len()).filter(|index| branches[*index].is_active).collect();
     // The deepest come first, in pre-order.
-    active.sort_by_key(|index| (Reverse(branches[*index].depth), *index));
+    active.sort_unstable_by_key(|index| (Reverse(branches[*index].depth), *index));
     let is_candidate = |index: &usize| branches[*index].is_open && !branches[*index].open_below;
     let is_ready = |index: &usize| {
         let Branch { todo, waits, .. } = branches[*index];

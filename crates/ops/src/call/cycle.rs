@@ -139,7 +139,7 @@ impl Call<'_, '_> {
             let (project, slug) = (mission.project_id, &mission.slug);
             open.extend(self.tx.mission_todos(project, slug, &wanted, i64::MAX)?);
         }
-        open.sort_by_key(|(_, todo)| todo.id);
+        open.sort_unstable_by_key(|(_, todo)| todo.id);
         Ok(open)
     }
 

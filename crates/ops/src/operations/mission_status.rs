@@ -177,7 +177,7 @@ fn cycles(call: &mut Call<'_, '_>, mission: &Mission) -> Result<Vec<CycleView>, 
         let prompts = said.iter().filter(|message| message.kind == MessageKind::Synthetic);
         times.extend(prompts.map(|message| message.created_at));
     }
-    times.sort();
+    times.sort_unstable();
     times.reverse();
     times.dedup_by_key(|time| time.micros() / 60_000_000);
     times.truncate(CYCLES);

@@ -15,6 +15,8 @@ use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
+use crate::http::state::blocking;
+
 /// The facts about a caller, and its token.
 pub(crate) type Credentials = (Facts, Option<String>);
 
@@ -160,8 +162,7 @@ impl Asker {
         if self.kind == Kind::Process && self.ops.is_local() {
             return job();
         }
-        let panicked = |_| Err(Error::Internal { detail: "the call panicked".to_owned() });
-        tokio::task::spawn_blocking(job).await.unwrap_or_else(panicked)
+        blocking(job).await
     }
 }
 

@@ -3,7 +3,6 @@
 use std::future::Future;
 
 use punchlist_core::Role;
-use punchlist_ops::Error;
 use punchlist_ops::tools::instructions;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
@@ -18,6 +17,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use super::resources::failed;
 use super::{McpServer, prompts, resources, tools};
+use crate::http::state::short;
 
 /// How long a client may cache a list that rarely changes. It is notified of changes.
 const RARELY_MS: u64 = 60_000;
@@ -43,14 +43,7 @@ impl McpServer {
             return Ok(self.asker.actor().role);
         }
         let asker = self.asker.clone();
-        let judged = match asker.ops.is_local() {
-            true => asker.judged(),
-            false => {
-                let panicked = |_| Err(Error::Internal { detail: "it panicked".to_owned() });
-                let judged = tokio::task::spawn_blocking(move || asker.judged());
-                judged.await.unwrap_or_else(panicked)
-            }
-        };
+        let judged = short(&self.asker.ops, move || asker.judged()).await;
         match judged {
             Ok((actor, _)) => Ok(actor.role),
             Err(error) if error.meaning().http < 500 => {

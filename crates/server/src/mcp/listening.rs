@@ -13,6 +13,7 @@ use super::changes::{Change, PATIENCE, PAUSE, SUBSCRIPTIONS_MAX, Watched};
 use super::notices::LISTS_PAUSE;
 use super::pulse::Beats;
 use super::resources::{failed, not_found};
+use crate::http::state::blocking;
 
 impl McpServer {
     fn watched(&self) -> MutexGuard<'_, Watched> {
@@ -25,8 +26,7 @@ impl McpServer {
         job: impl FnOnce(&Self) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let server = self.clone();
-        let panicked = |_| Err(Error::Internal { detail: "a look panicked".to_owned() });
-        tokio::task::spawn_blocking(move || job(&server)).await.unwrap_or_else(panicked)
+        blocking(move || job(&server)).await
     }
 
     /// Announces changes on a connection with a handshake, until it ends.

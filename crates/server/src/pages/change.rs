@@ -67,7 +67,7 @@ pub(crate) fn commits<'a>(evidence: impl Iterator<Item = &'a Evidence>) -> Vec<S
     let of_kind = evidence.filter(|one| one.kind() == EvidenceKind::Commit);
     let id = |one: &Evidence| one.to_string().split_once(':').map(|(_, id)| id.to_lowercase());
     let mut commits: Vec<String> = of_kind.filter_map(id).collect();
-    commits.sort();
+    commits.sort_unstable();
     commits.dedup();
     commits
 }

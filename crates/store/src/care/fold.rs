@@ -181,14 +181,14 @@ impl Fold {
             }
             // Rows and log may be in a different order if transactions overlapped.
             let mut updates = std::mem::take(&mut self.updates);
-            updates.sort_by_key(|update| update.id);
+            updates.sort_unstable_by_key(|update| update.id);
             let mut rows = tx.updates(folded.id)?;
-            rows.sort_by_key(|update| update.id);
+            rows.sort_unstable_by_key(|update| update.id);
             if rows != updates {
                 self.differs(format!("the ledger of issue #{number} is not as the log says"));
             }
             let mut links = std::mem::take(&mut self.links);
-            links.sort_by_key(|link| link.id);
+            links.sort_unstable_by_key(|link| link.id);
             links.iter_mut().for_each(|link| link.project_id = self.merges.home(link.project_id));
             if tx.links_from(folded.id)? != links {
                 self.differs(format!("the links of issue #{number} are not as the log says"));
@@ -217,9 +217,9 @@ impl Fold {
         }
         let mut notes = folded.notes;
         let key = |note: &Note| (note.todo_id, note.at, note.author.clone(), note.text.clone());
-        notes.sort_by_key(key);
+        notes.sort_unstable_by_key(key);
         let mut rows = tx.notes_of_list(id)?;
-        rows.sort_by_key(key);
+        rows.sort_unstable_by_key(key);
         if notes != rows {
             let (log, tables) = (notes.len(), rows.len());
             self.differs(format!("list {id} has {tables} notes that are not the {log} of the log"));

@@ -81,7 +81,7 @@ pub fn backups_of(folder: &Path, store: &Path) -> io::Result<Vec<PathBuf>> {
             found.push((stamp.to_owned(), number, entry.path()));
         }
     }
-    found.sort();
+    found.sort_unstable();
     Ok(found.into_iter().map(|(_, _, path)| path).collect())
 }
 

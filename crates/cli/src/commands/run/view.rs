@@ -215,7 +215,7 @@ impl<'a> View<'a> {
         let input = run_show::Input { run: self.id.into() };
         let Ok(shown) = self.ops.run::<RunShow>(&self.envelope_now(), input) else { return };
         let mut items = [shown.done, shown.left].concat();
-        items.sort_by(|a, b| a.id.cmp(&b.id));
+        items.sort_unstable_by(|a, b| a.id.cmp(&b.id));
         let mut seen = self.seen();
         if seen.items == items {
             return;

@@ -27,7 +27,7 @@ impl Draft<'_> {
         self.check_named(entries)?;
         let mut open: Vec<usize> =
             (0..entries.len()).filter(|n| !entries[*n].status.is_settled()).collect();
-        open.sort_by_key(|n| (entries[*n].priority, *n));
+        open.sort_unstable_by_key(|n| (entries[*n].priority, *n));
         let texts: Vec<String> = entries.iter().map(|e| normalised(e.title.as_str())).collect();
         // The first winner by text, by own id, and by the id it names.
         let (mut saying, mut called, mut naming) = (Known::new(), Known::new(), Known::new());
