@@ -6,7 +6,7 @@
 use punchlist_core::IssueStatus;
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::text::Title;
-use punchlist_store::rows::issues::Wanted;
+use punchlist_store::rows::issue_lists::Wanted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@
 
 use punchlist_core::authority::{Action, Subject, may_ever};
 use punchlist_core::{IssueId, List, ListKind, ProjectId, Role, Scope, Time};
-use punchlist_store::rows::issues::Wanted;
+use punchlist_store::rows::issue_lists::Wanted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

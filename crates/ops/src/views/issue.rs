@@ -8,7 +8,7 @@ use punchlist_core::todo::Priority;
 use punchlist_core::{
     Issue, IssueId, IssueStatus, ProjectId, SessionId, Status, Time, Todo, TodoKind,
 };
-use punchlist_store::rows::issues::IssueCounts;
+use punchlist_store::rows::issue_lists::IssueCounts;
 use punchlist_store::rows::links::Seen;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -30,6 +30,7 @@ pub mod events;
 pub mod figures;
 pub mod gates;
 pub mod hosts;
+pub mod issue_lists;
 pub mod issues;
 pub mod leases;
 pub mod ledger;

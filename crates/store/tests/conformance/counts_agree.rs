@@ -1,5 +1,5 @@
 //! Counts that SQL makes of rows are those the core makes of the same items: the progress of
-//! checklists (`rows/issues.rs`), and what waits for its reviewer (`rows/waiting.rs`,
+//! checklists (`rows/issue_lists.rs`), and what waits for its reviewer (`rows/waiting.rs`,
 //! `rows/todos.rs`). The rows need not be reachable by commands.
 
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use punchlist_core::{
     IssueId, IssueStatus, List, ListId, ListKind, ProjectId, Scope, Status, Time, Todo, TodoId,
     TodoKind,
 };
-use punchlist_store::rows::issues::IssueCounts;
+use punchlist_store::rows::issue_lists::IssueCounts;
 use punchlist_store::{Error, Load, Tx};
 use punchlist_testkit::{Backend, on_every_store};
 use serde_json::{Value, json};

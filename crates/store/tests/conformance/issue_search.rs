@@ -2,7 +2,7 @@
 
 use punchlist_core::issue::{Likeness, search};
 use punchlist_core::{Ids, Issue, IssueId, IssueStatus};
-use punchlist_store::rows::issues::Wanted;
+use punchlist_store::rows::issue_lists::Wanted;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Tx, sql};
 use punchlist_testkit::{Backend, on_every_store};

@@ -8,7 +8,7 @@ use std::thread;
 use punchlist_core::issue::{Closing, CreateIssue, Ground, TransitionIssue, apply_issue};
 use punchlist_core::text::{Body, Title};
 use punchlist_core::{By, Decide, Event, Issue, IssueId, IssueStatus};
-use punchlist_store::rows::issues::Wanted;
+use punchlist_store::rows::issue_lists::Wanted;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Error, ErrorKind, Stamp, Store, Tx, sql};
 use punchlist_testkit::{Backend, on_every_store};

@@ -1,5 +1,5 @@
 //! SQL that repeats a predicate of the core on rows gives the same rows as the core: the issues that
-//! can be started (`rows/issues.rs`), and the delegations that can be taken, now or later
+//! can be started (`rows/issue_lists.rs`), and the delegations that can be taken, now or later
 //! (`rows/delegations.rs`). The rows need not be reachable by commands.
 
 use std::cell::RefCell;
