@@ -342,7 +342,7 @@ impl Tap {
     }
 
     /// Waits for the end of the stream, until a timeout.
-    fn is_over_within(&self, timeout: Duration) -> bool {
+    pub(crate) fn is_over_within(&self, timeout: Duration) -> bool {
         matches!(self.over.recv_timeout(timeout), Err(RecvTimeoutError::Disconnected))
     }
 }

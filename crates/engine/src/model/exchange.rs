@@ -185,7 +185,7 @@ impl Endpoint {
         let (status, headers) = match coming.next(connect)? {
             Part::Head(status, headers) => (status, headers),
             Part::Unsent(error) => return Err(unsent(&error, self.limits)),
-            Part::Bytes(_) | Part::End | Part::Cut => return Err(cut()),
+            Part::Bytes(_) | Part::End | Part::Silent | Part::Cut => return Err(cut()),
         };
         if !(200..300).contains(&status) {
             return Err(Fault::of_answer(status, &headers, &coming.error_body()));
@@ -230,6 +230,8 @@ enum Part {
     End,
     /// There was no response.
     Unsent(ureq::Error),
+    /// The response did not go on in time.
+    Silent,
     /// The response broke off.
     Cut,
 }
@@ -247,7 +249,10 @@ fn hand_over(response: ureq::http::Response<Body>, parts: &SyncSender<Part>) {
             Ok(0) => Part::End,
             Ok(length) => Part::Bytes(chunk[..length].to_vec()),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => Part::Cut,
+            Err(error) => match ureq::Error::from(error) {
+                ureq::Error::Timeout(ureq::Timeout::PerRead) => Part::Silent,
+                _ => Part::Cut,
+            },
         };
         let is_last = !matches!(part, Part::Bytes(_));
         if parts.send(part).is_err() || is_last {
@@ -280,6 +285,7 @@ impl Coming<'_> {
                 return Err(Fault::new(FaultKind::Network, message));
             }
             match self.parts.recv_timeout(TICK.min(silent_until - now).min(self.until - now)) {
+                Ok(Part::Silent) => return Err(silent(self.idle)),
                 Ok(part) => return Ok(part),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(cut()),

@@ -174,7 +174,8 @@ impl Client {
 
     /// The error of a server that ended during a call. Waits a moment to learn how it ended.
     fn gone(&self, asks: &UnboundedSender<Ask>) -> Fault {
-        let until = Instant::now() + FAREWELL;
+        // The thread of the server first finds out how it ended.
+        let until = Instant::now() + FAREWELL * 4;
         while !asks.is_closed() && Instant::now() < until {
             std::thread::sleep(TICK);
         }
@@ -299,10 +300,11 @@ fn serve(
         return;
     };
     let note = |group: &mut Group| {
-        // Give it a moment to exit and to write its last error.
-        for _ in 0..10 {
+        // Give it a moment to exit, and its last error a moment to arrive.
+        let until = Instant::now() + FAREWELL;
+        while Instant::now() < until {
             if let Ok(Some(status)) = group.0.try_wait() {
-                std::thread::sleep(TICK);
+                complaint.is_over_within(FAREWELL);
                 return ended(status, &complaint.kept());
             }
             std::thread::sleep(TICK);
