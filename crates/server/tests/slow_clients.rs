@@ -23,15 +23,11 @@ struct Impatient {
 
 impl Impatient {
     fn start() -> Self {
-        Self::with(Limits::default())
+        let short = Duration::from_millis(300);
+        Self::with(Limits { arrival: short, progress: short, ..Limits::default() })
     }
 
     fn with(limits: Limits) -> Self {
-        let short = Duration::from_millis(300);
-        Self::exactly(Limits { arrival: short, progress: short, ..limits })
-    }
-
-    fn exactly(limits: Limits) -> Self {
         let store = TestStore::new(Backend::SqliteFile);
         let ops = Arc::new(Ops::new(store.target().clone(), Options::default()));
         let settings = Settings {
@@ -94,7 +90,9 @@ fn a_connection_without_headers_is_closed() {
 /// then another client gets it.
 #[test]
 fn a_client_that_never_reads_loses_its_place() {
-    let server = Impatient::with(Limits { connections: 1, ..Limits::default() });
+    let (arrival, progress) = (Duration::from_secs(10), Duration::from_millis(300));
+    let limits = Limits { connections: 1, arrival, progress, ..Limits::default() };
+    let server = Impatient::with(limits);
     let mut socket = TcpStream::connect(&server.address).unwrap();
     let request = "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     socket.write_all(request.repeat(40).as_bytes()).unwrap();
@@ -108,7 +106,7 @@ fn a_client_that_never_reads_loses_its_place() {
 #[test]
 fn a_server_that_stops_finishes_running_requests() {
     // The second half of the body may come late on a busy machine.
-    let server = Impatient::exactly(Limits::default());
+    let server = Impatient::with(Limits::default());
     let body = r#"{"title":"Last"}"#;
     let mut socket = TcpStream::connect(&server.address).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

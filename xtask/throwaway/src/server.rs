@@ -20,7 +20,7 @@ const SUPERVISE: &str = include_str!("supervise.sh");
 const START_TIME_MAX: Duration = Duration::from_secs(60);
 /// A restart creates no cluster, so it is faster than a start, and its callers have their own
 /// limits.
-const RESTART_TIME_MAX: Duration = Duration::from_secs(10);
+const RESTART_TIME_MAX: Duration = Duration::from_secs(40);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The user that the server runs as if we are root, because PostgreSQL refuses to run as root.

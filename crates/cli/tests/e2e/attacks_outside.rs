@@ -269,7 +269,7 @@ fn a_view_without_an_end_is_not_imported() {
     let began = Instant::now();
     let refused = desk.punch(&["import", "mission-todos", "v.db", "--json"]).refusal(3);
     assert!(refused["message"].as_str().unwrap().contains("`missions` is a view"), "{refused}");
-    assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+    assert!(began.elapsed().as_secs() < 30, "{:?}", began.elapsed());
 }
 
 /// F20: an answer to one token is not given to another token of the same agent that has a narrower

@@ -78,21 +78,25 @@ fn a_copy_whose_process_was_killed_continues() {
     for (from, to) in
         [(Backend::SqliteFile, Backend::Postgres), (Backend::Postgres, Backend::SqliteFile)]
     {
-        let (place, other) = (Place::new(from), Place::new(to));
+        let place = Place::new(from);
         let secret = lived_in(&place);
         fill(&place);
         place.log_length();
         let before = seen(&place);
 
-        let mut child = with(copy(&place, &other), &secret).spawn();
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while rows_copied_into(&other).is_none() {
-            assert!(Instant::now() < deadline, "the copy does not begin");
-            assert_eq!(child.try_wait().unwrap(), None, "the copy ended before it could be killed");
-        }
-        child.kill().unwrap();
-        assert_eq!(child.wait().unwrap().code(), None, "it was killed");
-        let kept = rows_copied_into(&other).expect("the copy is not finished");
+        // On a busy machine it may be finished before it is killed; then another is begun.
+        let killed = || {
+            let other = Place::new(to);
+            let mut child = with(copy(&place, &other), &secret).spawn();
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while rows_copied_into(&other).is_none() && child.try_wait().unwrap().is_none() {
+                assert!(Instant::now() < deadline, "the copy does not begin");
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            rows_copied_into(&other).map(|kept| (other, kept))
+        };
+        let (other, kept) = (0..10).find_map(|_| killed()).expect("a copy that was killed");
         let refused = other.punch(["issue", "list", "--json"]).refusal(3);
         let message = refused["message"].as_str().unwrap();
         assert!(message.contains("a copy into it is not finished"), "{refused}");

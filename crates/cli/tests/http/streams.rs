@@ -178,7 +178,7 @@ fn a_token_that_expires_ends_its_streams(backend: Backend) {
     let place = Place::new(backend);
     let operator = place.operator();
     let served = Served::with(&place, &["--listen", "127.0.0.1:0", "--rate", "0"]);
-    let words = ["--role", "root", "--agent", "coder", "--expires", "3s"];
+    let words = ["--role", "root", "--agent", "coder", "--expires", "6s"];
     let short = token(&place, &operator, &words);
     let bearer = format!("Bearer {short}");
     let mut stream = served.events("", &[("Authorization", bearer.as_str())]);

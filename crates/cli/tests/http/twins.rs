@@ -102,6 +102,9 @@ impl Twin {
             ["!", rest @ ..] => (true, rest),
             words => (false, words),
         };
+        if words.first() == Some(&"log") {
+            self.place.wait_for_log();
+        }
         let mut punch = self.place.bare(words.iter().copied()).words(["--db", &db]);
         punch = punch.env("PUNCHLIST_PROJECT", "test");
         if json {

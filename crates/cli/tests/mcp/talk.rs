@@ -447,6 +447,7 @@ pub(crate) fn operate(place: &Place, operator: &str, operation: &str, input: &Va
 
 /// The log, with complete events.
 pub(crate) fn log(place: &Place, operator: &str) -> Vec<Value> {
+    place.wait_for_log();
     let input = json!({ "limit": 1_000 });
     let listed = operate(place, operator, "event_list", &input);
     listed["events"].as_array().unwrap().clone()

@@ -133,8 +133,8 @@ fn a_hang_is_ended_with_all_that_it_started() {
     let here = folder.path().to_str();
     let script = "sleep 600 & echo $! > pid; wait";
     let words = ["sh", "-c", script].map(str::to_owned).to_vec();
-    let hangs = Collect { timeout_s: 1, ..collect(Source::Command(words), None, here) };
-    assert_eq!(reads(&hangs), Err("took longer than 1s and was stopped".to_owned()));
+    let hangs = Collect { timeout_s: 4, ..collect(Source::Command(words), None, here) };
+    assert_eq!(reads(&hangs), Err("took longer than 4s and was stopped".to_owned()));
     let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
     let until = Instant::now() + Duration::from_secs(10);
     while lives(&pid) {

@@ -145,12 +145,12 @@ fn a_server_that_crashes_is_restarted_once() {
 #[test]
 fn a_server_that_does_not_answer_is_not_waited_for() {
     let folder = place();
-    let boxed = server(folder.path(), &format!("{TABLE}timeout = \"2s\"\n"));
+    let boxed = server(folder.path(), &format!("{TABLE}timeout = \"5s\"\n"));
     boxed.list(&Cancel::default(), &|_, _| true);
     let begun = Instant::now();
     let answer = call(&boxed, "hang");
-    assert_eq!(answer, ToolAnswer::error("the server s took longer than 2s and was stopped"));
-    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert_eq!(answer, ToolAnswer::error("the server s took longer than 5s and was stopped"));
+    assert!(begun.elapsed() < Duration::from_secs(60));
     assert_eq!(call(&boxed, "say").text, "hello", "it goes on for others");
     was_told(&folder);
 }
@@ -238,7 +238,7 @@ fn an_endless_list_or_answer_is_read_up_to_a_limit() {
     std::fs::write(folder.path().join("server.sh"), script).unwrap();
     let boxed = toolbox(&format!("{TABLE}timeout = \"20s\"\n"), folder.path());
     assert_eq!(names(&boxed), ["mcp__s__again"], "{:?}", boxed.faults());
-    let boxed = toolbox(&format!("{TABLE}timeout = \"3s\"\n"), folder.path());
+    let boxed = toolbox(&format!("{TABLE}timeout = \"10s\"\n"), folder.path());
     std::fs::write(folder.path().join("server.sh"), SERVER.replacen(say, flood, 1)).unwrap();
     assert!(names(&boxed).contains(&"mcp__s__fail".to_owned()));
     assert!(call(&boxed, "say").is_error);

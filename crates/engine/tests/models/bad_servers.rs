@@ -14,7 +14,7 @@ use crate::{FORMATS, KEY, LONG, ask, asked, at, hello, request, short_reply, wit
 const SHORT: Duration = Duration::from_millis(150);
 
 /// Short, but enough for a server on a busy machine to respond.
-const ENOUGH: Duration = Duration::from_secs(1);
+const ENOUGH: Duration = Duration::from_secs(3);
 
 fn fault_of(spec: &str, scene: Vec<Act>) -> (FaultKind, String) {
     let fault = asked(spec, scene).0.unwrap_err();
@@ -259,7 +259,7 @@ fn stopping_does_not_wait_for_a_server() {
             let fault = ask(model.as_ref(), &request(&hello()), &cancel).0.unwrap_err();
             let after = stopper.join().unwrap().elapsed();
             assert_eq!(fault.kind, FaultKind::Cancelled, "{spec}: {fault}");
-            assert!(after < Duration::from_secs(1), "{spec}: {after:?}");
+            assert!(after < LONG / 2, "{spec}: {after:?}");
         }
         // After a cancellation, no server is called.
         let cancel = Cancel::default();

@@ -206,7 +206,7 @@ fn a_run_stopped_during_a_call_ends_soon(backend: Backend) {
             stage.call("run_stop", input).unwrap();
             let outcome = driven.join().unwrap().unwrap();
             assert_eq!(outcome, Outcome::Ended(StopReason::Cancelled), "{held}");
-            assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+            assert!(since.elapsed() < Duration::from_secs(20), "{:?}", since.elapsed());
         });
         let shown = stage.show(run);
         assert_eq!(shown["run"]["stopReason"], json!("cancelled"));

@@ -149,7 +149,8 @@ fn stranger(words: Option<&'static [u8]>) -> String {
             }
         }
     });
-    format!("postgres://ada@127.0.0.1:{port}/work?connect_timeout=1&sslmode=disable")
+    let limit = if words.is_some() { 20 } else { 1 };
+    format!("postgres://ada@127.0.0.1:{port}/work?connect_timeout={limit}&sslmode=disable")
 }
 
 #[test]
@@ -219,7 +220,8 @@ fn a_server_that_begins_tls_too_slowly_times_out() {
     let start = Instant::now();
     let error = refused(&url);
     assert!(error.detail.contains("did not answer in time"), "{error:?}");
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    // The whole record would take five minutes.
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     done.send(()).ok();
     server.join().unwrap();
 }

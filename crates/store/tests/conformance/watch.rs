@@ -32,7 +32,7 @@ fn a_change_before_the_wait_is_not_missed(backend: Backend) {
     fixture.create(&["a"], 2);
     let started = Instant::now();
     assert!(watch.wait(SOON).unwrap());
-    assert!(started.elapsed() < Duration::from_secs(5));
+    assert!(started.elapsed() < SOON / 2);
 }
 
 fn another_process_is_seen_like_ones_own(backend: Backend) {
@@ -46,15 +46,22 @@ fn another_process_is_seen_like_ones_own(backend: Backend) {
 /// On PostgreSQL a refusal, a read and a write to another store send no hint.
 fn without_a_write_the_watch_reports_nothing(backend: Backend) {
     let (fixture, other) = (Fixture::new(backend), Fixture::new(backend));
-    // Connections and prepared statements exist before the watch, because a watch of a server looks
-    // again by itself after a second.
+    // Connections and prepared statements exist before the watch.
     other.create(&["elsewhere"], 2);
     fixture.todos();
-    let mut watch = fixture.store.watch().unwrap();
-    other.create(&["elsewhere too"], 3);
-    fixture.todos();
-    assert!(!watch.wait(Duration::from_millis(150)).unwrap());
-    assert!(!watch.wait(Duration::ZERO).unwrap());
+    for seed in 3..33 {
+        let begun = Instant::now();
+        let mut watch = fixture.store.watch().unwrap();
+        other.create(&["elsewhere too"], seed);
+        fixture.todos();
+        let seen = [Duration::from_millis(150), Duration::ZERO].map(|time| watch.wait(time));
+        // After a second a watch of a server looks by itself, and reports that.
+        if backend != Backend::Postgres || begun.elapsed() < Duration::from_secs(1) {
+            assert_eq!(seen, [Ok(false), Ok(false)]);
+            return;
+        }
+    }
+    panic!("it never took less than a second");
 }
 
 /// Cuts every connection, as a server restart does: those in the pool and those that listen.

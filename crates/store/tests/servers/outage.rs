@@ -86,7 +86,7 @@ fn confirmed_writes_survive_restarts_under_load_and_writers_continue() {
 #[test]
 fn a_silent_server_times_out_and_is_used_again_when_it_answers() {
     let mut server = OwnServer::start();
-    let url = format!("{}?statement_timeout=500ms&connect_timeout=1", server.url());
+    let url = format!("{}?statement_timeout=3s&connect_timeout=5", server.url());
     let store = open(&url).unwrap();
     write(&store, "before").unwrap();
 
@@ -98,8 +98,8 @@ fn a_silent_server_times_out_and_is_used_again_when_it_answers() {
         assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
         assert!(error.detail.contains("did not answer in time"), "{error:?}");
     }
-    // Each waits for the statement's time limit and two more seconds, or a second for a connection.
-    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    // Each waits for the statement's time limit and two more seconds, or five for a connection.
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 
     server.thaw();
     write(&store, "after").unwrap();

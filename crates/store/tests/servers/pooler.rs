@@ -53,12 +53,12 @@ fn a_store_behind_a_pooler_shares_few_connections_and_leaves_nothing_on_them() {
     assert!((1..=2).contains(&count), "{count}");
 
     // The server ends a statement that runs for too long.
-    let hasty = open(&format!("{}?pooler=true&statement_timeout=200ms", pooler.url())).unwrap();
+    let hasty = open(&format!("{}?pooler=true&statement_timeout=2s", pooler.url())).unwrap();
     let start = Instant::now();
     let error = ask(&hasty, sql!("SELECT pg_sleep(30)::text")).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Busy, "{error:?}");
     assert!(error.detail.contains("statement timeout"), "{error:?}");
-    assert!(start.elapsed() < Duration::from_secs(5));
+    assert!(start.elapsed() < Duration::from_secs(20));
 
     // A watch polls, because it gets no notifications.
     let mut watch = store.watch().unwrap();

@@ -213,7 +213,7 @@ fn a_server_that_answers_too_slowly_over_tls_times_out() {
     let is_slow = Arc::new(AtomicBool::new(false));
     let port = proxy(server.0.port(), Arc::clone(&is_slow));
     let url = format!(
-        "postgres://punchlist@127.0.0.1:{port}/postgres?sslmode=require&statement_timeout=500ms"
+        "postgres://punchlist@127.0.0.1:{port}/postgres?sslmode=require&statement_timeout=3s"
     );
     let store = open(&url).unwrap();
     let long = sql!("SELECT repeat('x', 16000)");
@@ -223,5 +223,5 @@ fn a_server_that_answers_too_slowly_over_tls_times_out() {
     let error = ask(&store, long).unwrap_err();
     says(&error, "did not answer in time");
     // The statement's time limit, and two more seconds.
-    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }

@@ -25,7 +25,10 @@ fn settings(address: &str, more: &[(&str, &str)]) -> Option<Settings> {
         let said = said.map(|(_, value)| (*value).to_owned());
         said.or_else(|| (name == "OTEL_EXPORTER_OTLP_ENDPOINT").then(|| address.to_owned()))
     };
-    Settings::read(&env, &|line| panic!("{line}"))
+    let mut settings = Settings::read(&env, &|line| panic!("{line}"))?;
+    // Nothing is lost on a busy machine.
+    settings.flush = std::time::Duration::from_secs(60);
+    Some(settings)
 }
 
 fn open(settings: Settings) -> (Telemetry, ToolOutput) {
