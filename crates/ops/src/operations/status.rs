@@ -209,13 +209,11 @@ impl Define for Status {
 
 /// The newest lists with their counts, and whether there are older ones.
 fn lists(call: &mut Call<'_, '_>, project: ProjectId) -> Result<(Vec<ListRow>, bool), Error> {
-    let role = call.envelope().actor.role;
-    let wanted = if role == Role::Operator { LISTS_SHOWN + 1 } else { LOOKED_AT };
-    let looked_at = home::looked_at(call, wanted);
-    let mut lists = call.tx().recent_lists(project, looked_at)?;
-    lists.retain(|list| {
-        may_ever(role, list.kind(), Action::View) && call.reach_scope(&list.scope).is_ok()
-    });
+    let mut lists = newest(call, project, LISTS_SHOWN + 1)?;
+    if lists.len() <= usize::try_from(LISTS_SHOWN).unwrap_or_default() {
+        // The caller may see only some of the newest, so older ones are looked at.
+        lists = newest(call, project, LOOKED_AT)?;
+    }
     let more = page(&mut lists, Limit::of(LISTS_SHOWN), |_| ()).is_some();
     let mut rows = Vec::with_capacity(lists.len());
     for list in &lists {
@@ -229,6 +227,16 @@ fn lists(call: &mut Call<'_, '_>, project: ProjectId) -> Result<(Vec<ListRow>, b
         });
     }
     Ok((rows, more))
+}
+
+/// Those of the newest lists that the caller may see.
+fn newest(call: &mut Call<'_, '_>, project: ProjectId, limit: i64) -> Result<Vec<List>, Error> {
+    let role = call.envelope().actor.role;
+    let mut lists = call.tx().recent_lists(project, limit)?;
+    lists.retain(|list| {
+        may_ever(role, list.kind(), Action::View) && call.reach_scope(&list.scope).is_ok()
+    });
+    Ok(lists)
 }
 
 fn about(call: &mut Call<'_, '_>, list: &List) -> Result<String, Error> {
