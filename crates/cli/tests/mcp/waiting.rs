@@ -90,13 +90,15 @@ fn a_delegation_outlives_its_connection() {
         talk.pipes().send(&message);
         talk.hear("notifications/progress");
         let taken = take(&place);
-        // The call goes on if it has seen the worker.
-        let next = talk.pipes().receive();
-        match next["method"] == "notifications/progress" {
-            true => Some((message, taken)),
-            false => {
+        // The call goes on if it has seen the worker. Between its messages may be others.
+        loop {
+            let next = talk.pipes().receive();
+            if next["method"] == "notifications/progress" {
+                return Some((message, taken));
+            }
+            if next["id"] == message["id"] {
                 report(&place, &taken);
-                None
+                return None;
             }
         }
     };
@@ -137,12 +139,15 @@ fn a_cancelled_call_over_http_leaves_the_delegation_alone() {
         let mut stream = talk.open(&message);
         assert_eq!(stream.next().unwrap()["method"], "notifications/progress");
         let taken = take(&place);
-        // The call goes on if it has seen the worker.
-        match stream.next().unwrap()["method"] == "notifications/progress" {
-            true => Some((message, stream, taken)),
-            false => {
+        // The call goes on if it has seen the worker. Between its messages may be others.
+        loop {
+            let next = stream.next().expect("progress or an answer");
+            if next["method"] == "notifications/progress" {
+                return Some((message, stream, taken));
+            }
+            if next["id"] == message["id"] {
                 report(&place, &taken);
-                None
+                return None;
             }
         }
     };
