@@ -39,8 +39,8 @@ pub fn ends_with(todo: &Todo) -> bool {
     todo.status != crate::Status::InProgress || todo.claim.is_some() || todo.hold.is_some()
 }
 
-/// Can another agent continue the item, although its lease did not expire? It was taken and is in
-/// progress, and nobody has to answer a claim first, or to lift a hold that has no end.
+/// Can another agent continue the item after a claim or a hold has ended its lease? It is in progress
+/// since it was taken, and nobody has to answer a claim first, or to lift a hold that has no end.
 #[must_use]
 pub fn can_be_continued(todo: &Todo) -> bool {
     let hold_ends = todo.hold.as_ref().is_none_or(|hold| hold.until.is_some());

@@ -93,7 +93,8 @@ fn a_copy_whose_process_was_killed_continues() {
                 assert!(Instant::now() < deadline, "the copy does not begin");
             }
             child.kill().unwrap();
-            child.wait().unwrap();
+            let end = child.wait().unwrap().code();
+            assert!(matches!(end, None | Some(0)), "the copy failed: {end:?}");
             rows_copied_into(&other).map(|kept| (other, kept))
         };
         let (other, kept) = (0..10).find_map(|_| killed()).expect("a copy that was killed");

@@ -174,7 +174,7 @@ impl Client {
 
     /// The error of a server that ended during a call. Waits a moment to learn how it ended.
     fn gone(&self, asks: &UnboundedSender<Ask>) -> Fault {
-        // The thread of the server first finds out how it ended.
+        // The server's thread takes up to two farewells for that, on a busy machine more.
         let until = Instant::now() + FAREWELL * 4;
         while !asks.is_closed() && Instant::now() < until {
             std::thread::sleep(TICK);

@@ -424,8 +424,8 @@ fn located(world: &World, folder: &str, name: &str) -> String {
     world.ops.project_at(&at(folder), &names(name)).unwrap().project
 }
 
-/// The repositories of FROM are INTO's, and a repository of INTO stays INTO's, in whatever order they write
-/// after the merge.
+/// The repositories of FROM are INTO's, and a repository of INTO stays INTO's, in whatever order they
+/// write after the merge.
 fn the_repositories_of_a_merged_project_are_the_others(backend: Backend) {
     let world = World::new(backend);
     let found = |folder: &str, name: &str| located(&world, folder, name);

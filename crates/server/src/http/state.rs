@@ -60,7 +60,7 @@ pub(crate) type Shared = Arc<State>;
 pub(crate) async fn blocking<T: Send + 'static>(
     job: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
-    // A type for each job would be a copy of the runtime's code for each.
+    // Boxed, because the runtime's code is compiled again for every type of job.
     let job: Box<dyn FnOnce() -> Result<T, Error> + Send> = Box::new(job);
     tokio::task::spawn_blocking(job).await.unwrap_or_else(|_| panicked())
 }

@@ -64,6 +64,21 @@ macro_rules! waiting_issues {
     };
 }
 
+/// Labels are searched in their JSON text, where each is in quotes.
+macro_rules! narrowed {
+    ($place_of:expr) => {
+        concat!(
+            "(CAST($2 AS TEXT) IS NULL OR status = $2) AND number < $3 \
+             AND (CAST($4 AS BIGINT) = 0 OR NOT (status = 'resolved' OR status = 'rejected')) \
+             AND (CAST($5 AS TEXT) IS NULL OR ",
+            $place_of,
+            "(labels, $5) > 0) AND (CAST($6 AS TEXT) IS NULL OR assignee = $6) \
+             ORDER BY number DESC LIMIT $7"
+        )
+    };
+}
+
+/// The join begins with what waits, which is little, and not with the issues, which may be many.
 macro_rules! select_waiting {
     ($place_of:expr) => {
         concat!(
@@ -71,13 +86,8 @@ macro_rules! select_waiting {
             columns!(),
             " FROM (",
             waiting_issues!(),
-            ") AS w CROSS JOIN issues WHERE id = w.waiting_id AND project_id = $1 \
-             AND (CAST($2 AS TEXT) IS NULL OR status = $2) AND number < $3 \
-             AND (CAST($4 AS BIGINT) = 0 OR NOT (status = 'resolved' OR status = 'rejected')) \
-             AND (CAST($5 AS TEXT) IS NULL OR ",
-            $place_of,
-            "(labels, $5) > 0) AND (CAST($6 AS TEXT) IS NULL OR assignee = $6) \
-             ORDER BY number DESC LIMIT $7"
+            ") AS w CROSS JOIN issues WHERE id = w.waiting_id AND project_id = $1 AND ",
+            narrowed!($place_of)
         )
     };
 }
@@ -185,10 +195,7 @@ impl Tx<'_> {
             ];
             return self.query(statement, &params, read);
         }
-        if wanted.waiting {
-            return self.issues_waiting(&project, wanted, status, before, limit);
-        }
-        if wanted.open || wanted.label.is_some() || wanted.assignee.is_some() {
+        if wanted.waiting || wanted.open || wanted.label.is_some() || wanted.assignee.is_some() {
             return self.issues_narrowed(&project, wanted, status, before, limit);
         }
         match wanted.status {
@@ -205,8 +212,7 @@ impl Tx<'_> {
         }
     }
 
-    /// Issues filtered by label and other properties. Labels are searched in their JSON text, where
-    /// each is in quotes.
+    /// Issues filtered by label and other properties, or those of them that wait for a person.
     fn issues_narrowed(
         &mut self,
         project: &str,
@@ -216,46 +222,14 @@ impl Tx<'_> {
         limit: i64,
     ) -> Result<Vec<Issue>, Error> {
         let label = wanted.label.as_ref().map(serde_json::to_string).transpose()?;
-        let open = i64::from(wanted.open);
-        let statement = self.dialect().pick(
-            sql!(select!(
-                "(CAST($2 AS TEXT) IS NULL OR status = $2) AND number < $3 \
-                 AND (CAST($4 AS BIGINT) = 0 OR NOT (status = 'resolved' OR status = 'rejected')) \
-                 AND (CAST($5 AS TEXT) IS NULL OR instr(labels, $5) > 0) \
-                 AND (CAST($6 AS TEXT) IS NULL OR assignee = $6) ORDER BY number DESC LIMIT $7"
-            )),
-            sql!(select!(
-                "(CAST($2 AS TEXT) IS NULL OR status = $2) AND number < $3 \
-                 AND (CAST($4 AS BIGINT) = 0 OR NOT (status = 'resolved' OR status = 'rejected')) \
-                 AND (CAST($5 AS TEXT) IS NULL OR strpos(labels, $5) > 0) \
-                 AND (CAST($6 AS TEXT) IS NULL OR assignee = $6) ORDER BY number DESC LIMIT $7"
-            )),
-        );
-        let params = [
-            project.into(),
-            status,
-            before,
-            open.into(),
-            label.as_deref().into(),
-            wanted.assignee.as_deref().into(),
-            limit.into(),
-        ];
-        self.query(statement, &params, read)
-    }
-
-    /// Issues that wait for a person. The join begins with what waits, which is little, and not with
-    /// the issues, which may be many.
-    fn issues_waiting(
-        &mut self,
-        project: &str,
-        wanted: &Wanted,
-        status: Value,
-        before: Value,
-        limit: i64,
-    ) -> Result<Vec<Issue>, Error> {
-        let label = wanted.label.as_ref().map(serde_json::to_string).transpose()?;
-        let statement =
-            self.dialect().pick(sql!(select_waiting!("instr")), sql!(select_waiting!("strpos")));
+        let statement = match wanted.waiting {
+            true => {
+                self.dialect().pick(sql!(select_waiting!("instr")), sql!(select_waiting!("strpos")))
+            }
+            false => self
+                .dialect()
+                .pick(sql!(select!(narrowed!("instr"))), sql!(select!(narrowed!("strpos")))),
+        };
         let params = [
             project.into(),
             status,

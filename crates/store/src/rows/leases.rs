@@ -88,8 +88,8 @@ impl Tx<'_> {
         Ok(changed == 1)
     }
 
-    /// Removes the holder and keeps the epoch. A search for expired leases finds the item if another
-    /// agent can continue it: then the lease ended at the beginning of time, otherwise it never ends.
+    /// Removes the holder and keeps the epoch. If another agent can continue the item, the lease counts
+    /// as expired, so that the search for expired leases finds it; otherwise it never expires.
     pub fn end_lease(&mut self, todo: TodoId, can_be_continued: bool) -> Result<(), Error> {
         let todo = todo.to_string();
         let end = if can_be_continued { 0 } else { i64::MAX };

@@ -148,7 +148,7 @@ macro_rules! clock {
 /// The estimated cost must not depend on the number of leases. A server keeps the plan of a prepared
 /// statement only while it costs no more than a new one did on average; while takers add leases, it
 /// would plan almost half of the executions again, which takes longer than the search itself. The
-/// planner expects every second row to pass an `EXISTS`, so one lease always costs the same.
+/// planner expects every second row to pass an `EXISTS`, so finding the first costs the same always.
 macro_rules! begun {
     () => {
         concat!(
