@@ -9,6 +9,7 @@ mod caller;
 mod commands;
 mod drive;
 mod failure;
+mod first_commits;
 mod hosts;
 mod output;
 mod progress;

@@ -1,8 +1,9 @@
 //! The repository of a folder, read from git's own files: the facts that identify a project, and
 //! the branch that is checked out.
 //!
-//! `git` itself is run only for what its files do not show directly: the first commit, the branches
-//! that contain a commit, and what changed since a time. Nothing is written (P-16).
+//! `git` itself is run only for what its files do not show directly: the first commit (unless it is
+//! remembered), the branches that contain a commit, and what changed since a time. Nothing is written
+//! to the repository (P-16).
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,8 @@ use std::time::SystemTime;
 use punchlist_core::Time;
 use punchlist_ops::Place;
 use punchlist_store::outside;
+
+use crate::first_commits::{is_id, recall, remember};
 
 /// The size limit for git's files: a path, the name of a branch, a configuration.
 const GIT_FILE_MAX: usize = 1 << 20;
@@ -70,8 +73,44 @@ impl Tree {
         if self.common.join("shallow").exists() {
             return None;
         }
-        let all = self.ask(&["rev-list", "--max-parents=0", "HEAD"])?;
-        all.lines().last().map(str::to_owned)
+        let commit = match self.head() {
+            Head::Unborn => return None,
+            Head::Commit(commit) => Some(commit),
+            Head::Unclear => None,
+        };
+        if let Some(first) = commit.as_deref().and_then(recall) {
+            return Some(first);
+        }
+        let all = self.ask(&["rev-list", "--max-parents=0", commit.as_deref().unwrap_or("HEAD")]);
+        let first = all?.lines().last().map(str::to_owned)?;
+        if let Some(commit) = commit {
+            remember(&commit, &first);
+        }
+        Some(first)
+    }
+
+    /// The commit that is checked out.
+    fn head(&self) -> Head {
+        let Some(head) = read(&self.git.join("HEAD")) else { return Head::Unclear };
+        let Some(branch) = head.trim().strip_prefix("ref: ") else { return Head::of(&head) };
+        if !branch.starts_with("refs/") || branch.contains("..") {
+            return Head::Unclear;
+        }
+        let loose = self.common.join(branch);
+        if loose.exists() {
+            return read(&loose).map_or(Head::Unclear, |text| Head::of(&text));
+        }
+        let packed = self.common.join("packed-refs");
+        match read(&packed) {
+            Some(packed) => {
+                let mut lines = packed.lines().filter_map(|line| line.split_once(' '));
+                let found = lines.find(|(_, name)| *name == branch);
+                found.map_or(Head::Unborn, |(commit, _)| Head::of(commit))
+            }
+            // Branches may also be kept in another format, which only git can read.
+            None if packed.exists() || self.common.join("reftable").exists() => Head::Unclear,
+            None => Head::Unborn,
+        }
     }
 
     fn ask(&self, words: &[&str]) -> Option<String> {
@@ -116,6 +155,23 @@ impl Tree {
             files.extend(lines(self.ask_with(Some(copy.path()), &words)));
         }
         Some(files)
+    }
+}
+
+/// What is checked out, as far as git's files show it.
+enum Head {
+    /// The full id of a commit.
+    Commit(String),
+    /// A branch without commits.
+    Unborn,
+    /// Only git can tell.
+    Unclear,
+}
+
+impl Head {
+    fn of(text: &str) -> Self {
+        let text = text.trim();
+        if is_id(text) { Self::Commit(text.to_owned()) } else { Self::Unclear }
     }
 }
 

@@ -2,6 +2,7 @@
 //! name, and a plan by its file, however the path is written.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -105,6 +106,54 @@ fn a_repository_that_gets_an_origin_later_stays_its_project() {
     let copied = place.home().join("copied");
     fs::rename(&other, &copied).unwrap();
     assert_eq!(issues(&place, &copied), ["Another"]);
+}
+
+/// A repository without an origin is known by its first commit. git searches the history for it once
+/// per commit that is checked out, and not before the first commit.
+#[test]
+fn git_is_asked_for_the_first_commit_once_per_commit() {
+    let place = Place::sqlite();
+    let (folder, programs) = (place.home().join("api"), place.home().join("programs"));
+    let asked = place.home().join("asked");
+    fs::create_dir_all(&folder).unwrap();
+    fs::create_dir_all(&programs).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let count = format!("case \"$*\" in *rev-list*) echo x >>{} ;; esac", asked.display());
+    let script = format!("#!/bin/sh\n{count}\nPATH='{path}' exec git \"$@\"\n");
+    fs::write(programs.join("git"), script).unwrap();
+    fs::set_permissions(programs.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let counted = |folder: &Path| {
+        fs::write(&asked, "").unwrap();
+        let words = ["status", "--json"];
+        let name = at(&place, folder, &words).env("PATH", programs.as_os_str()).answer();
+        assert_eq!(name["project"], "api");
+        fs::read_to_string(&asked).unwrap().lines().count()
+    };
+    git(&folder, &["init", "-q", "-b", "main"]);
+    assert_eq!(counted(&folder), 0, "there is no commit yet");
+    let commit = |name: &str| git(&folder, &["commit", "-q", "--allow-empty", "-m", name]);
+    commit("first");
+    at(&place, &folder, &["issue", "new", "One"]).said();
+    for step in ["second", "third"] {
+        commit(step);
+        assert_eq!((counted(&folder), counted(&folder)), (1, 0), "{step}");
+    }
+    // The same commit in other forms.
+    git(&folder, &["pack-refs", "--all"]);
+    assert_eq!(counted(&folder), 0, "packed");
+    let tree = place.home().join("tree");
+    git(&folder, &["worktree", "add", "-q", "-b", "topic/a", tree.to_str().unwrap()]);
+    assert_eq!(counted(&tree), 0, "a worktree");
+    git(&folder, &["checkout", "-q", "--detach"]);
+    assert_eq!(counted(&folder), 0, "detached");
+    // What the file says is checked, and without the file git is asked again.
+    let kept = place.home().join(".cache/punchlist/first-commits");
+    let text = fs::read_to_string(&kept).unwrap();
+    assert_eq!(text.lines().count(), 3, "{text}");
+    fs::write(&kept, text.replace(' ', " not-a-commit")).unwrap();
+    assert_eq!((counted(&folder), counted(&folder)), (1, 0), "useless lines");
+    fs::remove_file(&kept).unwrap();
+    assert_eq!((counted(&folder), counted(&folder)), (1, 0), "removed");
 }
 
 #[test]
