@@ -15,7 +15,7 @@ use crate::catalogue::{Define, Effect, Operation};
 use crate::dispatch::new_ids;
 use crate::explain::{Fault, drop_context, explain};
 use crate::strict::Strict;
-use crate::token::needs_token;
+use crate::token::with_token;
 use crate::{Envelope, Error};
 
 /// A parsed input together with its operation's handler.
@@ -109,10 +109,10 @@ pub(crate) fn prepare(
     if operation.effect != Effect::Write {
         let looks = operation.effect == Effect::Read;
         return Ok(Box::new(move |tx| {
-            if looks {
-                needs_token(tx, envelope.proof)?;
-            }
-            Ok(Ok(request.run(&mut Call::new(tx, &envelope, cause, ids.clone()))?))
+            let run = |tx: &mut Tx<'_>| {
+                Ok(Ok(request.run(&mut Call::new(tx, &envelope, cause, ids.clone()))?))
+            };
+            if looks { with_token(tx, envelope.proof, run) } else { run(tx) }
         }));
     }
     let key = host_id("idempotencyKey", envelope.idempotency_key.as_deref())?;
@@ -127,9 +127,10 @@ pub(crate) fn prepare(
         (Some(key), None) => Some((key, digest(cause, &envelope, &request.to_json()?))),
     };
     Ok(Box::new(move |tx| {
-        needs_token(tx, envelope.proof)?;
-        let mut call = Call::new(tx, &envelope, cause, ids.clone());
-        write(&mut call, &*request, key.as_ref())
+        with_token(tx, envelope.proof, |tx| {
+            let mut call = Call::new(tx, &envelope, cause, ids.clone());
+            write(&mut call, &*request, key.as_ref())
+        })
     }))
 }
 

@@ -6,7 +6,7 @@ use punchlist_core::authority::Action;
 use punchlist_core::{Actor, Reach, Time, TokenId};
 use punchlist_store::migrate::IDENTITY_TO_COME;
 use punchlist_store::rows::tokens::Token;
-use punchlist_store::{Target, Tx};
+use punchlist_store::{Asked, Target, Tx};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -193,11 +193,18 @@ pub enum IdentityRule {
     Tokens,
 }
 
+impl IdentityRule {
+    /// The rule of a store, from its stored fact.
+    fn of(fact: Option<&str>) -> Self {
+        match fact {
+            Some("tokens") => Self::Tokens,
+            _ => Self::Open,
+        }
+    }
+}
+
 pub(crate) fn identity_rule(tx: &mut Tx<'_>) -> Result<IdentityRule, Error> {
-    Ok(match tx.fact(IDENTITY)?.as_deref() {
-        Some("tokens") => IdentityRule::Tokens,
-        _ => IdentityRule::Open,
-    })
+    Ok(IdentityRule::of(tx.fact(IDENTITY)?.as_deref()))
 }
 
 pub(crate) fn set_identity_rule(tx: &mut Tx<'_>, rule: IdentityRule) -> Result<(), Error> {
@@ -217,17 +224,54 @@ pub(crate) fn identity_to_come(tx: &mut Tx<'_>) -> Result<Option<IdentityRule>, 
     })
 }
 
-/// Refuses a caller without a token if the store requires one. The engine and the agents of runs
-/// pass, because their process was checked when it started.
+/// Refuses a caller without a token if the store requires one.
 pub(crate) fn needs_token(tx: &mut Tx<'_>, proof: Proof) -> Result<(), Error> {
-    match proof {
-        Proof::Token(_) | Proof::Run(_) | Proof::Engine => Ok(()),
-        Proof::Terminal | Proof::PartTerminal | Proof::Nothing | Proof::Http => {
-            match identity_rule(tx)? {
-                IdentityRule::Open => Ok(()),
-                IdentityRule::Tokens => Err(Error::TokenRequired),
+    if is_proved(proof) {
+        return Ok(());
+    }
+    refuse_under(identity_rule(tx)?)
+}
+
+/// Refuses a caller without a token.
+const fn refuse_under(rule: IdentityRule) -> Result<(), Error> {
+    match rule {
+        IdentityRule::Open => Ok(()),
+        IdentityRule::Tokens => Err(Error::TokenRequired),
+    }
+}
+
+/// Runs a job of a caller that [`needs_token`] does not refuse. On PostgreSQL the rule is read
+/// together with the job's first statement, which saves a round trip. So the job may have run when
+/// its caller is refused. Then the refusal is the answer, whatever the job returned, and as an error
+/// it undoes the transaction.
+pub(crate) fn with_token<T>(
+    tx: &mut Tx<'_>,
+    proof: Proof,
+    job: impl FnOnce(&mut Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    if is_proved(proof) {
+        return job(tx);
+    }
+    let refuse = |fact: Option<String>| refuse_under(IdentityRule::of(fact.as_deref()));
+    match tx.ask_fact(IDENTITY)? {
+        Asked::Now(fact) => refuse(fact).and_then(|()| job(tx)),
+        Asked::Later => {
+            let done = job(tx);
+            match tx.asked_fact() {
+                Ok(fact) => refuse(fact).and(done),
+                // The connection is lost, most likely for the job, too.
+                Err(error) => done.and(Err(error.into())),
             }
         }
+    }
+}
+
+/// Does the caller need no further proof? The engine and the agents of runs do not, because their
+/// process was checked when it started.
+const fn is_proved(proof: Proof) -> bool {
+    match proof {
+        Proof::Token(_) | Proof::Run(_) | Proof::Engine => true,
+        Proof::Terminal | Proof::PartTerminal | Proof::Nothing | Proof::Http => false,
     }
 }
 

@@ -46,6 +46,11 @@ impl Error {
     pub(crate) fn unreadable(what: &str, value: &str) -> Self {
         Self::new(ErrorKind::Corrupt, format!("a stored {what} reads `{value}`"))
     }
+
+    /// The error for the result of a query that was never begun.
+    pub(crate) fn not_asked() -> Self {
+        Self::new(ErrorKind::Backend, "a result was expected that was not asked for")
+    }
 }
 
 impl fmt::Display for Error {

@@ -27,4 +27,4 @@ pub use rows::load::Load;
 pub use rows::outbox::Work;
 pub use store::{Options, Store};
 pub use target::Target;
-pub use tx::Tx;
+pub use tx::{Asked, Tx};

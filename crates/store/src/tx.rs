@@ -17,6 +17,14 @@ pub struct Tx<'a> {
     pub(crate) above: Option<i64>,
 }
 
+/// When the result of a query is known.
+#[derive(Debug)]
+pub enum Asked {
+    Now(Option<String>),
+    /// After the next statement.
+    Later,
+}
+
 #[derive(Debug)]
 enum Connection<'a> {
     Sqlite(&'a rusqlite::Connection),
@@ -110,6 +118,28 @@ impl<'a> Tx<'a> {
                 .first()
                 .map(|row| read(&Row::Postgres(row)))
                 .transpose(),
+        }
+    }
+
+    /// Asks for one text. On PostgreSQL the query is sent with the next statement, without a round
+    /// trip of its own, and [`Tx::asked`] returns the result.
+    pub(crate) fn ask_along(&mut self, sql: &Sql, params: &[Value<'_>]) -> Result<Asked, Error> {
+        match &mut self.connection {
+            Connection::Sqlite(_) => self
+                .first(sql, params, |row| row.opt_text(0))
+                .map(|text| Asked::Now(text.flatten())),
+            Connection::Postgres(connection) => {
+                connection.ask_along(sql.postgres, params);
+                Ok(Asked::Later)
+            }
+        }
+    }
+
+    /// The result of a query that was sent along: the text of its first row.
+    pub(crate) fn asked(&mut self) -> Result<Option<String>, Error> {
+        match &mut self.connection {
+            Connection::Sqlite(_) => Err(Error::not_asked()),
+            Connection::Postgres(connection) => connection.asked(),
         }
     }
 

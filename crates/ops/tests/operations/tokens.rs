@@ -258,7 +258,56 @@ fn bad_wishes_for_a_token_are_refused(backend: Backend) {
     assert_eq!(list, json!({ "tokens": [] }));
 }
 
+/// Contract, Context: under `tokens` nothing is answered, changed or logged without a token, whatever
+/// the call itself would say: an answer, a refusal, a refusal that leaves a log entry, or nothing
+/// that needs the store.
+fn a_store_that_requires_tokens_refuses_every_call_without_one(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    world.call("issue_create", json!({ "title": "Before", "criteria": ["It works"] })).unwrap();
+    let todo = world.plan(&["one"]).remove(0);
+    let made = make(&world, json!({ "role": "operator" }));
+    let bearer = bearer(&world, made["token"].as_str().unwrap(), Facts::default()).unwrap();
+    world.call_in(&operator, "store_identity", json!({ "rule": "tokens" })).unwrap();
+    let before = world.log();
+    let nobody = |role| Envelope { proof: Proof::Nothing, ..world.envelope(role) };
+    let (someone, root, worker) =
+        (nobody(Role::Operator), nobody(Role::Root), nobody(Role::Worker));
+    let keyed = Envelope { idempotency_key: Some("k".into()), ..root.clone() };
+    let calls = [
+        (&someone, "store_identity", json!({ "rule": "open" })),
+        (&someone, "store_identity", json!({})),
+        (&someone, "issue_show", json!({ "number": 1 })),
+        (&someone, "issue_show", json!({ "number": 99 })),
+        (&someone, "issue_comment", json!({ "number": 99, "text": "x" })),
+        (&keyed, "issue_create", json!({ "title": "After", "forceNew": true })),
+        (&root, "task_complete", json!({ "taskId": todo, "outcome": "x" })),
+        (&worker, "todo_accept", json!({ "todoId": todo })),
+        (&root, "issue_create", json!({ "titel": "mistyped" })),
+        (&root, "todo_next", json!({ "planFile": "none.md" })),
+        (&root, "project_list", json!({})),
+        (&root, "event_list", json!({})),
+    ];
+    for (envelope, name, input) in &calls {
+        let error = world.call_in(envelope, name, input.clone()).unwrap_err();
+        assert_eq!((error.code(), error.meaning().exit), ("token_required", 4), "{name} {input}");
+    }
+    assert_eq!(world.log(), before);
+    world.call_in(&bearer, "store_identity", json!({ "rule": "open" })).unwrap();
+    let later = calls.map(|(envelope, name, input)| match world.call_in(envelope, name, input) {
+        Ok(_) => "done",
+        Err(error) => error.code(),
+    });
+    let refused = ["unknown_issue", "unknown_issue"];
+    assert_eq!(later[..3], ["done"; 3]);
+    assert_eq!(later[3..5], refused);
+    assert_eq!(later[5..7], ["done"; 2]);
+    assert_eq!(later[7..10], ["not_permitted", "unknown_field", "unknown_plan"]);
+    assert_eq!(later[10..], ["done"; 2]);
+}
+
 on_every_store!(
+    a_store_that_requires_tokens_refuses_every_call_without_one,
     a_token_proves_its_role_and_its_secret_is_not_stored,
     an_invalid_token_proves_nothing,
     following_ends_with_its_token,

@@ -11,7 +11,7 @@
 use std::time::{Duration, Instant};
 
 use super::line::Line;
-use super::request::{Done, Param, Request};
+use super::request::{Done, Request};
 use super::row::PgRow;
 use super::{Address, reach};
 use crate::sql::Value;
@@ -44,6 +44,7 @@ pub(crate) struct PgConnection {
     has_begun: bool,
     /// The server's clock when the transaction began.
     clock: Option<i64>,
+    along: Along,
     /// Has this connection been used for an earlier job?
     is_used: bool,
 }
@@ -61,6 +62,7 @@ impl PgConnection {
             has_failed: false,
             has_begun: false,
             clock: None,
+            along: Along::Nothing,
             is_used: false,
         })
     }
@@ -126,6 +128,23 @@ impl PgConnection {
         Ok(rows)
     }
 
+    /// Queues a query for one text, to be sent with the next statement; [`Self::asked`] returns its
+    /// result.
+    pub(crate) fn ask_along(&mut self, sql: &'static str, params: &[Value<'_>]) {
+        self.along = Along::Waiting(Request::statement(sql, params));
+    }
+
+    /// The result of the query that was queued in this transaction: the first row's text.
+    pub(crate) fn asked(&mut self) -> Result<Option<String>, Error> {
+        if matches!(self.along, Along::Waiting(_) | Along::Queued(_)) {
+            self.flush()?;
+        }
+        match &self.along {
+            Along::Answered(text) => Ok(text.clone()),
+            _ => Err(Error::not_asked()),
+        }
+    }
+
     /// Runs a statement. Returns the number of changed rows.
     pub(crate) fn execute(
         &mut self,
@@ -166,6 +185,7 @@ impl PgConnection {
     pub(crate) fn begin(&mut self, statement: &'static str) {
         self.forget();
         (self.has_begun, self.has_failed, self.clock) = (false, false, None);
+        self.along = Along::Nothing;
         self.begin = Some(statement);
     }
 
@@ -240,8 +260,7 @@ impl PgConnection {
             _ => 0,
         });
         self.queued_bytes += sql.len() + texts.sum::<usize>();
-        self.queued
-            .push(Request::Statement { sql, params: params.iter().map(Param::from).collect() });
+        self.queued.push(Request::statement(sql, params));
     }
 
     /// Drops the queued statements, none of which was sent.
@@ -250,17 +269,31 @@ impl PgConnection {
         std::mem::take(&mut self.queued)
     }
 
-    /// Queues a waiting BEGIN, and requests the clock with it. Only reads are sent together with
-    /// the BEGIN: if it failed, a write could not be rolled back.
+    /// Queues a waiting BEGIN, and requests the clock with it; then the query that goes along. Only
+    /// reads are sent together with the BEGIN: if it failed, a write could not be rolled back.
     fn queue_begin(&mut self, first: &str, clock: Clock) -> Result<(), Error> {
-        let Some(begin) = self.begin.take() else { return Ok(()) };
+        let Some(begin) = self.begin.take() else {
+            self.queue_along();
+            return Ok(());
+        };
         let clock = (clock == Clock::Asked).then_some(CLOCK);
         let parts = [Some(begin), self.settings.as_deref(), clock];
         let text = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
         self.queued.push(Request::Text(text));
         self.is_open = true;
+        self.queue_along();
         let reads = first.is_empty() || first.starts_with("SELECT") || first.starts_with("WITH");
         if reads { Ok(()) } else { self.run().map(|_| ()) }
+    }
+
+    fn queue_along(&mut self) {
+        match std::mem::replace(&mut self.along, Along::Nothing) {
+            Along::Waiting(request) => {
+                self.along = Along::Queued(self.queued.len());
+                self.queued.push(request);
+            }
+            other => self.along = other,
+        }
     }
 
     fn run(&mut self) -> Result<Done, Error> {
@@ -278,10 +311,14 @@ impl PgConnection {
     /// The result of the last request, unless an earlier one failed.
     fn take_in(&mut self, answers: Vec<Result<Done, Error>>) -> Result<Done, Error> {
         let mut last = Done::default();
-        for answer in answers {
+        for (at, answer) in answers.into_iter().enumerate() {
             match answer {
                 Ok(done) => {
                     self.has_begun = true;
+                    if self.along.is_at(at) {
+                        self.along = Along::Answered(first_text(done)?);
+                        continue;
+                    }
                     let clock = done.texts.last().and_then(|text| text.parse().ok());
                     self.clock = self.clock.or(clock);
                     last = done;
@@ -294,6 +331,28 @@ impl PgConnection {
         }
         Ok(last)
     }
+}
+
+/// A query whose result is needed later in the transaction.
+#[derive(Debug)]
+enum Along {
+    Nothing,
+    Waiting(Request),
+    /// Its place among the queued statements.
+    Queued(usize),
+    Answered(Option<String>),
+}
+
+impl Along {
+    const fn is_at(&self, place: usize) -> bool {
+        matches!(self, Self::Queued(queued) if *queued == place)
+    }
+}
+
+/// The text of a result with at most one row.
+fn first_text(done: Done) -> Result<Option<String>, Error> {
+    let rows = rows(done);
+    rows.first().map_or(Ok(None), |row| Ok(row.text(0)?.map(str::to_owned)))
 }
 
 /// How a transaction gets the clock: by a separate request, or from its first statement.

@@ -61,6 +61,12 @@ pub(super) enum Request {
     },
 }
 
+impl Request {
+    pub(super) fn statement(sql: &'static str, params: &[Value<'_>]) -> Self {
+        Self::Statement { sql, params: params.iter().map(Param::from).collect() }
+    }
+}
+
 /// The result of a request.
 #[derive(Debug, Default)]
 pub(super) struct Done {

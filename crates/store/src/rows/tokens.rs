@@ -4,7 +4,7 @@ use punchlist_core::{AgentPath, Reach, Role, Time, TokenId};
 
 use super::{opt_time, time, word};
 use crate::sql::{Row, Value};
-use crate::{Error, Tx, sql};
+use crate::{Asked, Error, Tx, sql};
 
 /// A token as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,12 @@ macro_rules! columns {
     () => {
         "id, role, agent, project, mission, pillar, issue_number, plan_file, created_by, \
          created_at, expires_at, revoked_at, session, used_at"
+    };
+}
+
+macro_rules! fact {
+    () => {
+        "SELECT value FROM facts WHERE name = $1"
     };
 }
 
@@ -98,9 +104,17 @@ impl Tx<'_> {
 
     /// A fact that the store records about itself.
     pub fn fact(&mut self, name: &str) -> Result<Option<String>, Error> {
-        self.first(sql!("SELECT value FROM facts WHERE name = $1"), &[name.into()], |row| {
-            row.text(0)
-        })
+        self.first(sql!(fact!()), &[name.into()], |row| row.text(0))
+    }
+
+    /// Asks for a fact; [`Tx::asked_fact`] returns it if it is known later.
+    pub fn ask_fact(&mut self, name: &str) -> Result<Asked, Error> {
+        self.ask_along(sql!(fact!()), &[name.into()])
+    }
+
+    /// The fact that was asked for in this transaction.
+    pub fn asked_fact(&mut self) -> Result<Option<String>, Error> {
+        self.asked()
     }
 
     pub fn put_fact(&mut self, name: &str, value: &str) -> Result<(), Error> {
