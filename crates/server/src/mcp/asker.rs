@@ -93,11 +93,11 @@ impl Asker {
         Ok((actor, proof))
     }
 
-    /// The envelope of one call. Values in `_meta` take precedence over flags and headers. One that
+    /// The envelope of one call, on the heap, because futures that hold it are moved. Values in `_meta` take precedence over flags and headers. One that
     /// is not a text is refused: if it were ignored, a write could be made twice, or elsewhere.
-    pub(crate) fn envelope(&self, meta: &JsonObject) -> Result<Envelope, Error> {
+    pub(crate) fn envelope(&self, meta: &JsonObject) -> Result<Box<Envelope>, Error> {
         let say = |name: &str| text(meta, name);
-        let mut envelope = Envelope::clone(&self.envelope);
+        let mut envelope = Box::new(Envelope::clone(&self.envelope));
         envelope.now = (self.clock)();
         if let Some(key) = say("punchlist/idempotencyKey")? {
             envelope.idempotency_key = Some(key);
@@ -119,15 +119,15 @@ impl Asker {
 
     /// The envelope with the answer of the client's user. The idempotency key is removed, so that
     /// no stored answer is returned instead.
-    pub(crate) fn with_answer(mut envelope: Envelope, answer: ClientAnswer) -> Envelope {
+    pub(crate) fn with_answer(mut envelope: Box<Envelope>, answer: ClientAnswer) -> Box<Envelope> {
         envelope.idempotency_key = None;
         envelope.context.client_answer = Some(answer);
         envelope
     }
 
     /// The envelope for a read in a project, which need not be the caller's own.
-    pub(crate) fn reading(&self, project: &str) -> Envelope {
-        let mut envelope = Envelope::clone(&self.envelope);
+    pub(crate) fn reading(&self, project: &str) -> Box<Envelope> {
+        let mut envelope = Box::new(Envelope::clone(&self.envelope));
         envelope.now = (self.clock)();
         envelope.idempotency_key = None;
         if envelope.project != project {
@@ -141,7 +141,7 @@ impl Asker {
     /// Runs a job on the store, under an envelope with the caller's current rights.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        mut envelope: Envelope,
+        mut envelope: Box<Envelope>,
         job: impl FnOnce(&Ops, &Envelope) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let asker = self.clone();

@@ -239,7 +239,7 @@ pub(crate) async fn take(
             envelope.context.session = question.session;
             let envelope = Asker::with_answer(envelope, answer);
             let (operation, start) = (question.operation, Instant::now());
-            let answered = called(&ops, operation, envelope, question.input).await;
+            let answered = called(&ops, operation, *envelope, question.input).await;
             state.metrics.called(operation, start, &answered);
             match answered {
                 // The log has the answer, so every waiting call sees it.

@@ -33,10 +33,11 @@ impl McpServer {
             meta: context.meta.0.0.clone(),
         };
         let answered = match gates::is_question(operation) {
-            true => gates::ask(&call, &context, &request).await,
+            // What waits is much larger, and most calls need not carry it along.
+            true => Box::pin(gates::ask(&call, &context, &request)).await,
             false => match call.make().await {
                 Ok(answer) if waits::is_long(&answer) => {
-                    waits::delegation(&call, &context, answer).await
+                    Box::pin(waits::delegation(&call, &context, answer)).await
                 }
                 Ok(answer) => call.complete(&answer),
                 Err(error) => Err(error),
@@ -60,7 +61,7 @@ impl Call<'_> {
         &self.server.asker
     }
 
-    pub(crate) fn envelope(&self) -> Result<Envelope, Error> {
+    pub(crate) fn envelope(&self) -> Result<Box<Envelope>, Error> {
         self.asker().envelope(&self.meta)
     }
 
@@ -78,12 +79,13 @@ impl Call<'_> {
     /// Calls the operation again for the gate that it has opened: for its answer, or for its
     /// present state, and not for the stored answer.
     pub(crate) async fn for_gate(&self, gate: &str) -> Result<Answer, Error> {
-        let mut envelope = Envelope { idempotency_key: None, ..self.envelope()? };
+        let mut envelope = self.envelope()?;
+        envelope.idempotency_key = None;
         envelope.context.awaited = Some(gate.to_owned());
         self.make_in(envelope, self.arguments.clone()).await
     }
 
-    async fn make_in(&self, envelope: Envelope, input: JsonObject) -> Result<Answer, Error> {
+    async fn make_in(&self, envelope: Box<Envelope>, input: JsonObject) -> Result<Answer, Error> {
         let start = Instant::now();
         let answered = self.answered_in(envelope, Value::Object(input)).await;
         if let Some(metrics) = &self.server.metrics {
@@ -92,10 +94,10 @@ impl Call<'_> {
         answered
     }
 
-    async fn answered_in(&self, envelope: Envelope, input: Value) -> Result<Answer, Error> {
+    async fn answered_in(&self, envelope: Box<Envelope>, input: Value) -> Result<Answer, Error> {
         let operation = self.operation;
         if self.asker().is_request() && !envelope.project.trim().is_empty() {
-            return called(&self.asker().ops, operation, envelope, input).await;
+            return called(&self.asker().ops, operation, *envelope, input).await;
         }
         let answer = move |ops: &Ops, envelope: &Envelope| ops.answer(operation, envelope, input);
         self.asker().run(envelope, answer).await

@@ -187,7 +187,7 @@ impl<'a> Look<'a> {
     fn new(asker: &'a Asker, choice: Choice) -> Result<Self, Error> {
         let mut own = asker.reading(asker.project());
         (own.actor, own.proof) = asker.judged()?;
-        Ok(Self { asker, choice, role: own.actor.role, own })
+        Ok(Self { asker, choice, role: own.actor.role, own: *own })
     }
 
     fn standing(&self) -> Result<Standing, Error> {

@@ -95,7 +95,9 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send + '_ {
-        self.call(request, context)
+        // On the heap: the library moves the future of a request several times, and it is as large
+        // as the largest of them.
+        Box::pin(self.call(request, context))
     }
 
     fn list_resources(
@@ -103,7 +105,7 @@ impl ServerHandler for McpServer {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send + '_ {
-        resources::listed(&self.asker, request.and_then(|request| request.cursor))
+        Box::pin(resources::listed(&self.asker, request.and_then(|request| request.cursor)))
     }
 
     async fn list_resource_templates(
@@ -119,7 +121,7 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        resources::resource(&self.asker, &request.uri).await.map(Into::into)
+        Box::pin(resources::resource(&self.asker, &request.uri)).await.map(Into::into)
     }
 
     async fn subscribe(
@@ -128,13 +130,13 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         if let Some(session) = &self.session {
-            return self.keep(session.of(&self.asker), request.uri).await;
+            return Box::pin(self.keep(session.of(&self.asker), request.uri)).await;
         }
         if self.asker.is_request() {
             // Without a session, changes cannot be announced.
             return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
         }
-        self.watch(request.uri).await?;
+        Box::pin(self.watch(request.uri)).await?;
         self.announce(context.peer);
         Ok(())
     }
@@ -174,7 +176,7 @@ impl ServerHandler for McpServer {
         &self,
         context: SubscriptionContext,
     ) -> impl Future<Output = Result<(), ErrorData>> + Send + '_ {
-        self.listen_to(context)
+        Box::pin(self.listen_to(context))
     }
 
     fn list_prompts(
@@ -191,7 +193,8 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let meta = &context.meta.0.0;
-        prompts::prompt(&self.asker, &request.name, request.arguments, meta).await.map(Into::into)
+        let prompt = prompts::prompt(&self.asker, &request.name, request.arguments, meta);
+        Box::pin(prompt).await.map(Into::into)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -97,7 +97,8 @@ pub(crate) async fn delegation(
 
 /// The current state of the delegation, in the form of the call's own answer.
 async fn now(call: &Call<'_>, before: &delegate::Output) -> Result<delegate::Output, Error> {
-    let envelope = Envelope { idempotency_key: None, ..call.envelope()? };
+    let mut envelope = call.envelope()?;
+    envelope.idempotency_key = None;
     let input = delegation_show::Input { delegation_id: before.delegation_id.into() };
     let show = move |ops: &Ops, envelope: &Envelope| ops.run::<DelegationShow>(envelope, input);
     let now = call.asker().run(envelope, show).await?.delegation;
