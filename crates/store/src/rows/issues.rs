@@ -99,25 +99,34 @@ impl Tx<'_> {
 
     /// Writes the mutable columns.
     pub fn update_issue(&mut self, issue: &Issue) -> Result<(), Error> {
+        let id = issue.id.to_string();
+        self.write(
+            in_log_order!(self, "issues", "UPDATE issues SET status = $2 WHERE id = $1"),
+            &[(&id).into(), issue.status.name().into()],
+        )?;
+        self.touch_issue(issue)
+    }
+
+    /// Writes the mutable columns except the status. That one is in an index, which SQLite writes
+    /// again with every statement that names it, and most changes are to the checklist.
+    fn touch_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let (id, judged) = (issue.id.to_string(), judged_text(issue)?);
         self.write(
             in_log_order!(
                 self,
                 "issues",
-                "UPDATE issues SET status = $2, assignment = $3, revision = $4, updated_at = $5, \
-                 defer_until = $6, judged = $7 WHERE id = $1"
+                "UPDATE issues SET assignment = $2, revision = $3, updated_at = $4, \
+                 defer_until = $5, judged = $6 WHERE id = $1"
             ),
             &[
                 (&id).into(),
-                issue.status.name().into(),
                 issue.assignment.as_deref().into(),
                 issue.revision.into(),
                 issue.updated_at.micros().into(),
                 issue.defer_until.map(Time::micros).into(),
                 judged.as_deref().into(),
             ],
-        )?;
-        Ok(())
+        )
     }
 
     /// Writes the operator's changes, and updates the search index.
@@ -193,6 +202,7 @@ impl Tx<'_> {
         stamp: &Stamp,
     ) -> Result<(), Error> {
         for event in &decision.events {
+            let status = state.as_ref().map(|issue| issue.status);
             let changed = apply_issue(state, event, stamp.at);
             let Some(issue) = state.as_ref() else {
                 continue;
@@ -203,6 +213,7 @@ impl Tx<'_> {
                 Event::IssueUpdated(e) => self.insert_update(&e.update)?,
                 Event::IssueLinked(e) => self.insert_link(&e.link)?,
                 Event::IssueUnlinked(e) => self.delete_link(e.link_id)?,
+                _ if changed && status == Some(issue.status) => self.touch_issue(issue)?,
                 _ if changed => self.update_issue(issue)?,
                 _ => {}
             }
