@@ -8,7 +8,8 @@ use punchlist_core::Actor;
 use punchlist_core::gate::details::Question as Asked;
 use punchlist_core::gate::{Details, GateState};
 use punchlist_store::rows::lists::Lock;
-use punchlist_store::rows::mcp_entries::{EntryKind, Holder};
+pub use punchlist_store::rows::mcp_entries::EntryKind;
+use punchlist_store::rows::mcp_entries::Holder;
 use serde_json::{Value, json};
 
 use crate::call::Call;
@@ -47,6 +48,15 @@ impl McpSession {
     }
 }
 
+/// What was last announced to a session: names, each with a digest of how it read then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Announced {
+    /// The resources it subscribed to.
+    pub resources: Vec<(String, String)>,
+    /// The lists; empty before its first stream.
+    pub lists: Vec<(String, String)>,
+}
+
 /// A gate that was asked through a client, and the call that asks it again.
 #[derive(Debug)]
 pub struct Question {
@@ -65,6 +75,8 @@ pub struct Waiting {
     pub question: Question,
     /// What the client said instead of an answer.
     pub reply: Option<String>,
+    /// Has the client ended the session?
+    pub has_ended: bool,
 }
 
 impl Ops {
@@ -98,8 +110,9 @@ impl Ops {
                     found => found,
                 };
             }
+            let has_ended = tx.mcp_entry(&holder, EntryKind::End, "")?.is_some();
             let call = &mut Call::new(tx, &envelope, Ask::NAME, ids.clone());
-            Ok::<_, Error>(Waiting { question: question(call, &gate)?, reply })
+            Ok::<_, Error>(Waiting { question: question(call, &gate)?, reply, has_ended })
         })
     }
 
@@ -164,18 +177,32 @@ impl Ops {
         Ok(self.store()?.write(move |tx| tx.remove_mcp_entry(&holder, kind, &uri))?)
     }
 
-    /// The subscriptions, each with a digest of what was last announced. `None` if the client has
-    /// ended the session.
-    pub fn mcp_subscriptions(
-        &self,
-        session: &McpSession,
-    ) -> Result<Option<Vec<(String, String)>>, Error> {
+    /// What was last announced to a session. `None` if the client has ended it.
+    pub fn mcp_announced(&self, session: &McpSession) -> Result<Option<Announced>, Error> {
         let McpSession(holder) = session.clone();
         Ok(self.store()?.read(move |tx| {
             if tx.mcp_entry(&holder, EntryKind::End, "")?.is_some() {
                 return Ok::<_, punchlist_store::Error>(None);
             }
-            tx.mcp_entries(&holder, EntryKind::Subscription).map(Some)
+            let resources = tx.mcp_entries(&holder, EntryKind::Subscription)?;
+            Ok(Some(Announced { resources, lists: tx.mcp_entries(&holder, EntryKind::List)? }))
+        })?)
+    }
+
+    /// Records how the lists read when the first stream of a session begins.
+    pub fn mcp_follow_lists(
+        &self,
+        session: &McpSession,
+        lists: Vec<(&'static str, String)>,
+    ) -> Result<(), Error> {
+        let McpSession(holder) = session.clone();
+        Ok(self.store()?.write(move |tx| {
+            let clock = tx.clock()?;
+            tx.forget_mcp_entries(clock.plus_seconds(-KEPT_S))?;
+            for (name, read) in &lists {
+                tx.put_mcp_entry(&holder, EntryKind::List, (name, read), clock)?;
+            }
+            Ok::<_, punchlist_store::Error>(())
         })?)
     }
 
@@ -186,20 +213,19 @@ impl Ops {
         Ok(end.is_some())
     }
 
-    /// Records that a resource now reads differently. Returns false if another stream has announced
-    /// it, or the subscription has ended.
+    /// Records that a resource or a list now reads differently. Returns false if another stream has
+    /// announced it, or the subscription has ended.
     pub fn mcp_announce(
         &self,
         session: &McpSession,
-        uri: &str,
+        (kind, name): (EntryKind, &str),
         reads: (&str, &str),
     ) -> Result<bool, Error> {
-        let (McpSession(holder), uri) = (session.clone(), uri.to_owned());
+        let (McpSession(holder), name) = (session.clone(), name.to_owned());
         let (old, new) = (reads.0.to_owned(), reads.1.to_owned());
-        let kind = EntryKind::Subscription;
         Ok(self.store()?.write(move |tx| {
             let clock = tx.clock()?;
-            tx.change_mcp_entry(&holder, kind, &uri, (&old, &new), clock)
+            tx.change_mcp_entry(&holder, kind, &name, (&old, &new), clock)
         })?)
     }
 

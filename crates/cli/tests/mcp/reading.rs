@@ -203,3 +203,89 @@ fn prompts_contain_the_task_and_the_current_state() {
         talk.end();
     }
 }
+
+/// `_meta` names the session of any request, not only of calls. A value that is not a text is
+/// refused.
+#[test]
+fn the_session_that_a_request_names_counts_for_lists_and_subscriptions() {
+    let (place, operator, session) = furnished();
+    let served = Served::start(&place);
+    let own = format!("punchlist://test/session/{session}");
+    let named = json!({ "_meta": { "punchlist/sessionId": session } });
+    let wrong = json!({ "_meta": { "punchlist/sessionId": 5 }, "uri": own });
+    for era in ERAS {
+        let over_stdio = Talk::stdio(&place, era, &[]);
+        let over_http = Talk::http(&served, era, &[("Punchlist-Project", "test")]);
+        for mut talk in [over_stdio, over_http] {
+            let uris = |answer: &Value| {
+                let listed = answer["result"]["resources"].as_array().unwrap().clone();
+                listed.iter().map(|one| one["uri"].clone()).collect::<Vec<Value>>()
+            };
+            let without = talk.request("resources/list", &json!({}));
+            assert!(!uris(&without).contains(&json!(own)), "{without}");
+            let with = talk.request("resources/list", &named);
+            assert!(uris(&with).contains(&json!(own)), "{with}");
+            for method in ["resources/list", "resources/read"] {
+                let refused = talk.request(method, &wrong);
+                assert_eq!(refused["error"]["code"], -32_602, "{method}: {refused}");
+            }
+            talk.end();
+        }
+    }
+    let mut talk = Talk::http(&served, Era::Stateless, &[("Punchlist-Project", "test")]);
+    let mut wish = json!({ "notifications": { "toolsListChanged": true } });
+    wish["_meta"] = named["_meta"].clone();
+    let mut stream = talk.listen(&wish);
+    let accepted = stream.next().unwrap();
+    assert_eq!(accepted["method"], "notifications/subscriptions/acknowledged", "{accepted}");
+    operate(&place, &operator, "session_unbind", &json!({ "session": session }));
+    assert_eq!(stream.next().unwrap()["method"], "notifications/tools/list_changed");
+}
+
+#[test]
+fn a_prompt_for_another_issue_than_the_sessions_reads_that_issue() {
+    let (place, operator, session) = furnished();
+    operate(&place, &operator, "issue_create", &json!({ "title": "Flaky test" }));
+    let mut talk = Talk::stdio(&place, Era::Handshake, &["--session", &session]);
+    for (issue, title) in [("1", "Slow build"), ("2", "Flaky test")] {
+        let params = json!({ "name": "review", "arguments": { "issue": issue } });
+        let answer = talk.request("prompts/get", &params);
+        let text = answer["result"]["messages"][0]["content"]["text"].as_str();
+        assert!(text.is_some_and(|text| text.contains(title)), "{answer}");
+    }
+}
+
+#[test]
+fn the_inbox_shows_more_than_a_page_of_gates() {
+    let (place, operator, _) = furnished();
+    for n in 0..51 {
+        operate(&place, &operator, "ask", &json!({ "question": format!("Question {n}?") }));
+    }
+    let punch = place.punch(["mcp"]).with(&operator);
+    let mut talk = Talk::with(&punch, Era::Handshake, json!({}));
+    let inbox = read(&mut talk, "punchlist://test/inbox");
+    let inbox: Value = serde_json::from_str(text(&inbox)).unwrap();
+    assert_eq!(inbox["gates"].as_array().map(Vec::len), Some(51), "{inbox}");
+}
+
+/// What is not offered is not answered, and a revoked token is the caller's error.
+#[test]
+fn completions_are_unknown_and_a_revoked_token_is_no_failure_of_the_server() {
+    let (place, operator, _) = furnished();
+    let made = operate(&place, &operator, "token_new", &json!({ "role": "root" }));
+    let punch = place.punch(["mcp"]).with(made["token"].as_str().unwrap());
+    let mut talk = Talk::with(&punch, Era::Handshake, json!({}));
+    let params = json!({ "ref": { "type": "ref/prompt", "name": "next" },
+        "argument": { "name": "issue", "value": "1" } });
+    assert_eq!(talk.request("completion/complete", &params)["error"]["code"], -32_601);
+    operate(&place, &operator, "token_revoke", &json!({ "id": made["id"] }));
+    for (method, params) in [
+        ("resources/read", json!({ "uri": "punchlist://test/issue/1" })),
+        ("resources/list", json!({})),
+        ("tools/list", json!({})),
+    ] {
+        let refused = talk.request(method, &params);
+        let (code, why) = (&refused["error"]["code"], &refused["error"]["data"]["error"]["code"]);
+        assert_eq!((code, why), (&json!(-32_600), &json!("token_invalid")), "{method}: {refused}");
+    }
+}

@@ -1,5 +1,6 @@
 //! Sessions over HTTP in the handshake era: any server continues them, from their id and the store.
 
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::serving::{Served, token};
 use crate::support::Place;
-use crate::talk::{Era, Stream, Talk, log, operate};
+use crate::talk::{Era, PATIENCE, Stream, Talk, log, operate};
 
 const ISSUE: &str = "punchlist://test/issue/1";
 const PROJECT: (&str, &str) = ("Punchlist-Project", "test");
@@ -337,38 +338,114 @@ fn any_server_announces_on_postgres() {
     any_server_announces(Backend::Postgres);
 }
 
-/// Of two streams of a session, one announces a change. The lists are announced, too.
-#[test]
-fn a_change_is_announced_once() {
-    let place = Place::sqlite();
+/// Reads streams to their end, each on a thread of its own. Returns the notices of all of them.
+fn heard_by(streams: Vec<Stream>) -> Receiver<String> {
+    let (send, notices) = channel();
+    for mut stream in streams {
+        let send = send.clone();
+        std::thread::spawn(move || {
+            while let Some(notice) = stream.next() {
+                drop(send.send(notice["method"].as_str().unwrap_or_default().to_owned()));
+            }
+        });
+    }
+    notices
+}
+
+/// Of two streams of a session, one announces a change, of a resource or of a list.
+fn a_change_is_announced_once(backend: Backend) {
+    let place = Place::new(backend);
     let operator = place.operator();
     operate(&place, &operator, "issue_create", &json!({ "title": "Watched" }));
     let (one, two) = (Served::start(&place), Served::start(&place));
     let mut talk = asking(&one, &[]);
     talk.request("resources/subscribe", &json!({ "uri": ISSUE }));
-    let streams = [talk.bare("GET"), talk.at(&two).bare("GET")];
-    operate(&place, &operator, "issue_comment", &json!({ "number": 1, "text": "Here" }));
-    operate(&place, &operator, "issue_create", &json!({ "title": "Another" }));
-    let mut told = 0;
-    for (mut stream, title) in streams.into_iter().zip(["A third one", "The last of all"]) {
-        loop {
-            let heard = stream.next().unwrap();
-            told += usize::from(heard["method"] == "notifications/resources/updated");
-            if heard["method"] == "notifications/resources/list_changed" {
-                break;
-            }
-        }
-        // What was noticed at the same time is sent before the stream is read further.
+    let notices = heard_by(vec![talk.bare("GET"), talk.at(&two).bare("GET")]);
+    let (updated, listed) =
+        ("notifications/resources/updated", "notifications/resources/list_changed");
+    let mut all = Vec::new();
+    for title in ["Another", "A third one", "The last of all"] {
+        operate(&place, &operator, "issue_comment", &json!({ "number": 1, "text": title }));
         operate(&place, &operator, "issue_create", &json!({ "title": title }));
-        loop {
-            let heard = stream.next().unwrap();
-            told += usize::from(heard["method"] == "notifications/resources/updated");
-            if heard["method"] == "notifications/resources/list_changed" {
-                break;
-            }
+        let mut missing = vec![updated, listed];
+        while !missing.is_empty() {
+            let heard = notices.recv_timeout(PATIENCE).expect("a notice in time");
+            missing.retain(|method| *method != heard);
+            all.push(heard);
         }
     }
-    assert_eq!(told, 1);
+    assert_eq!(talk.bare("DELETE").status, 200);
+    all.extend(notices.iter());
+    let count = |method: &str| all.iter().filter(|heard| *heard == method).count();
+    assert_eq!((count(updated), count(listed)), (3, 3), "{all:?}");
+}
+
+#[test]
+fn a_change_is_announced_once_on_sqlite() {
+    a_change_is_announced_once(Backend::SqliteFile);
+}
+
+#[test]
+fn a_change_is_announced_once_on_postgres() {
+    a_change_is_announced_once(Backend::Postgres);
+}
+
+/// A list that changes between two streams of a session, or while no server runs, is announced by
+/// the next one.
+#[test]
+fn a_list_that_changed_meanwhile_is_announced_by_the_next_stream() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    operate(&place, &operator, "issue_create", &json!({ "title": "Work" }));
+    let started = operate(&place, &operator, "session_start", &json!({ "title": "Work" }));
+    let session = started["session"]["id"].as_str().unwrap().to_owned();
+    let one = Served::start(&place);
+    let talk = asking(&one, &[("Punchlist-Session", &session)]);
+    let mut stream = talk.bare("GET");
+    assert!(one.stop().success());
+    assert_eq!(stream.next(), None);
+    operate(&place, &operator, "session_bind", &json!({ "session": session, "number": 1 }));
+    let two = Served::start(&place);
+    let mut stream = talk.at(&two).bare("GET");
+    assert_eq!(stream.next().unwrap()["method"], "notifications/tools/list_changed");
+}
+
+/// Nobody could answer any more: the user's reply to an ended session is refused.
+#[test]
+fn a_waiting_call_ends_with_its_session() {
+    let place = Place::sqlite();
+    let (one, two) = (Served::start(&place), Served::start(&place));
+    let mut talk = asking(&one, &[]);
+    let (mut stream, call, question) = ask(&mut talk, &port());
+    assert_eq!(talk.at(&two).bare("DELETE").status, 200);
+    let withdrawn = stream.next().unwrap();
+    assert_eq!(
+        (&withdrawn["method"], &withdrawn["params"]["requestId"]),
+        (&json!("notifications/cancelled"), &question)
+    );
+    assert_eq!(result(&mut stream, &call)["state"], "open", "it stays in the inbox");
+}
+
+/// A repeated call with its idempotency key gets the stored answer, which is older than the user's.
+#[test]
+fn an_answered_question_is_not_asked_again_under_its_key() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let served = Served::start(&place);
+    let mut talk = asking(&served, &[]);
+    let keyed = json!({ "name": "ask", "arguments": { "question": "Which port?" },
+        "_meta": { "punchlist/idempotencyKey": "k1" } });
+    let (mut stream, call, question) = ask(&mut talk, &keyed);
+    assert_eq!(talk.respond(&question, &accept(&json!({ "answer": "  8443 " }))), 202);
+    assert_eq!(result(&mut stream, &call)["response"], "8443");
+    let again = talk.request("tools/call", &keyed);
+    let answer = &again["result"]["structuredContent"];
+    assert_eq!((&answer["state"], &answer["response"]), (&json!("resumed"), &json!("8443")));
+    assert_eq!(proofs(&place, &operator), ["client"]);
+    // A blank answer is none.
+    let (mut stream, call, question) = ask(&mut talk, &port());
+    assert_eq!(talk.respond(&question, &accept(&json!({ "answer": " " }))), 202);
+    assert_eq!(result(&mut stream, &call)["state"], "open");
 }
 
 /// The list of tools depends on the issue that the caller's session is bound to. A client that

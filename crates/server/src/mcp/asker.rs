@@ -117,6 +117,13 @@ impl Asker {
         Ok(envelope)
     }
 
+    /// The same sender, in the session and the turn that a request names.
+    pub(crate) fn told(&self, meta: &JsonObject) -> Result<Self, Error> {
+        let mut envelope = self.envelope(meta)?;
+        envelope.idempotency_key = None;
+        Ok(Self { envelope: Arc::from(envelope), ..self.clone() })
+    }
+
     /// The envelope with the answer of the client's user. The idempotency key is removed, so that
     /// no stored answer is returned instead.
     pub(crate) fn with_answer(mut envelope: Box<Envelope>, answer: ClientAnswer) -> Box<Envelope> {

@@ -19,7 +19,7 @@ use super::McpServer;
 use super::asker::Asker;
 use super::calls::{Call, answered, refusal};
 use super::changes::PAUSE;
-use super::gates::{open_gate, question, said};
+use super::gates::{open_gate, opened, question, said};
 use super::judge::INVALID_REQUEST;
 use super::pulse::Beats;
 use crate::http::limits::Place;
@@ -56,7 +56,7 @@ pub(crate) async fn ask(
         return Ok(used(&id));
     }
     let call = Call { server: &server, operation, arguments, meta };
-    let answer = match call.make().await {
+    let answer = match opened(&call).await {
         Ok(answer) => answer,
         Err(error) => return Ok(whole(&id, &refusal(&error))),
     };
@@ -98,10 +98,12 @@ enum Seen {
         result: Box<CallToolResult>,
         is_ours: bool,
     },
-    /// The same, as JSON that another server wrote.
-    Written(Value),
+    /// The same, written by the server that got the client's answer.
+    Written(Box<CallToolResult>),
     Postponed,
     Cancelled,
+    /// The client has ended its session, so its user's answer would not be taken.
+    Ended,
 }
 
 impl Asking {
@@ -154,12 +156,12 @@ impl Asking {
                     }
                     return send(pipe, &message(&self.id, &result)).await;
                 }
-                Seen::Written(result) => {
-                    let id = &self.id;
-                    let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
-                    return send(pipe, &message).await;
-                }
+                Seen::Written(result) => return send(pipe, &message(&self.id, &result)).await,
                 Seen::Postponed => return send(pipe, &message(&self.id, &parked)).await,
+                Seen::Ended => {
+                    send(pipe, &self.withdrawn()).await?;
+                    return send(pipe, &message(&self.id, &parked)).await;
+                }
                 // The protocol wants no answer to a cancelled request.
                 Seen::Cancelled => return send(pipe, &self.withdrawn()).await,
             }
@@ -168,7 +170,7 @@ impl Asking {
 
     /// Tells the client that its user need not answer any more.
     fn withdrawn(&self) -> Value {
-        let reason = "it was answered elsewhere, or the call was cancelled";
+        let reason = "it was answered elsewhere, or the call or its session has ended";
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": { "requestId": self.own_id, "reason": reason } })
     }
@@ -193,16 +195,18 @@ impl Asking {
             }
             Ok(waiting)
         });
-        let Waiting { question, reply } = looked.await?;
+        let Waiting { question, reply, has_ended } = looked.await?;
         if !question.is_open {
             let is_ours = question.is_by_client;
             let answer = call.for_gate(&self.gate).await?;
             return Ok(Seen::Result { result: answered(operation, &answer)?.into(), is_ours });
         }
         Ok(match reply.as_deref() {
+            None if has_ended => Seen::Ended,
             None => Seen::Waits,
             Some(CANCELLED) => Seen::Cancelled,
-            Some(words) => serde_json::from_str(words).map_or(Seen::Postponed, Seen::Written),
+            Some(words) => serde_json::from_str::<CallToolResult>(words)
+                .map_or(Seen::Postponed, |result| Seen::Written(Box::new(result))),
         })
     }
 }
@@ -303,7 +307,12 @@ fn cancelled(id: &RequestId) -> String {
 }
 
 fn message(id: &RequestId, result: &CallToolResult) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+    let mut message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+    // Revisions with a handshake do not have this field.
+    if let Some(result) = message["result"].as_object_mut() {
+        result.shift_remove("resultType");
+    }
+    message
 }
 
 fn whole(id: &RequestId, result: &CallToolResult) -> Response {

@@ -27,6 +27,10 @@ pub(crate) const PAUSE: Duration = Duration::from_millis(200);
 /// The longest time without a read, because a token may have expired.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The names of the lists that are announced.
+pub(crate) const TOOLS: &str = "tools";
+pub(crate) const RESOURCES: &str = "resources";
+
 /// A change to announce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
@@ -38,7 +42,8 @@ pub(crate) enum Change {
 /// The watched lists and resources, as they were last read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watched {
-    tools: Option<Standing>,
+    /// `Some(None)` if a list is watched, and how it last read is unknown.
+    tools: Option<Option<Read>>,
     resources: Option<Option<Read>>,
     things: BTreeMap<String, (Address, Option<Read>)>,
 }
@@ -62,14 +67,6 @@ impl Read {
     }
 }
 
-/// What the list of tools depends on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Standing {
-    role: Role,
-    tools: Vec<&'static str>,
-    bound: Option<i64>,
-}
-
 impl Watched {
     /// Watches the lists from now on.
     pub(crate) fn lists(
@@ -80,7 +77,7 @@ impl Watched {
         resources: bool,
     ) -> Result<(), Error> {
         let look = Look::new(asker, choice)?;
-        self.tools = tools.then(|| look.standing()).transpose()?;
+        self.tools = tools.then(|| look.tools().map(Some)).transpose()?;
         self.resources = resources.then(|| look.list()).transpose()?;
         Ok(())
     }
@@ -109,8 +106,15 @@ impl Watched {
         Ok(())
     }
 
-    /// Watches exactly these resources, each as it was last announced.
-    pub(crate) fn announced(&mut self, known: &[(String, String)]) {
+    /// Watches both lists and exactly these resources, each as it was last announced.
+    pub(crate) fn announced(
+        &mut self,
+        known: &[(String, String)],
+        tools: Option<&(String, String)>,
+        resources: Option<&(String, String)>,
+    ) {
+        let list = |list: Option<&(String, String)>| Read::from_text(&list?.1);
+        (self.tools, self.resources) = (Some(list(tools)), Some(list(resources)));
         let thing = |(uri, read): &(String, String)| {
             Some((uri.clone(), (Address::parse(uri)?, Read::from_text(read))))
         };
@@ -123,8 +127,19 @@ impl Watched {
         read.map(Read::to_text).unwrap_or_default()
     }
 
+    /// How a list was last read, as a text. Empty if that is unknown.
+    pub(crate) fn read_of_list(&self, name: &str) -> String {
+        let list = if name == TOOLS { self.tools } else { self.resources };
+        list.flatten().map(Read::to_text).unwrap_or_default()
+    }
+
+    /// How both lists were last read.
+    pub(crate) fn lists_read(&self) -> Vec<(&'static str, String)> {
+        [TOOLS, RESOURCES].map(|name| (name, self.read_of_list(name))).into()
+    }
+
     /// Takes over the watched lists of another.
-    pub(crate) fn take_lists(&mut self, other: Self) {
+    pub(crate) fn take_lists(&mut self, other: &Self) {
         (self.tools, self.resources) = (other.tools, other.resources);
     }
 
@@ -154,8 +169,8 @@ impl Watched {
         let look = Look::new(asker, choice)?;
         let mut changes = Vec::new();
         if let Some(before) = &mut self.tools {
-            let now = look.standing()?;
-            if std::mem::replace(before, now.clone()) != now {
+            let now = Some(look.tools()?);
+            if std::mem::replace(before, now) != now {
                 changes.push(Change::Tools);
             }
         }
@@ -190,9 +205,11 @@ impl<'a> Look<'a> {
         Ok(Self { asker, choice, role: own.actor.role, own: *own })
     }
 
-    fn standing(&self) -> Result<Standing, Error> {
+    /// What the list of tools depends on.
+    fn tools(&self) -> Result<Read, Error> {
         let tools = listed(self.role, self.choice).into_iter().map(|operation| operation.name);
-        Ok(Standing { role: self.role, tools: tools.collect(), bound: self.bound()? })
+        let tools: Vec<_> = tools.collect();
+        Ok(digest(&json!({ "role": self.role, "tools": tools, "bound": self.bound()? })))
     }
 
     /// The issue that the caller's session is bound to.

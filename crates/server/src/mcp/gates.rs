@@ -50,7 +50,7 @@ pub(crate) async fn ask(
     {
         return answered(call, request.request_state.as_deref(), responses).await;
     }
-    let answer = call.make().await?;
+    let answer = opened(call).await?;
     let Some(gate) = open_gate(&answer) else { return call.complete(&answer) };
     let question = can_ask.then(|| question(call)).flatten();
     match question {
@@ -59,6 +59,16 @@ pub(crate) async fn ask(
         // Over HTTP, `asking` sends requests to the client.
         Some(_) if call.asker().is_request() => call.complete(&answer),
         Some(question) => elicit(call, context, answer, (gate, question)).await,
+    }
+}
+
+/// Opens the gate, or finds it if the call is repeated. A call with an idempotency key gets its stored
+/// answer, which says that the gate is open, so the gate itself is looked at.
+pub(crate) async fn opened(call: &Call<'_>) -> Result<Answer, Error> {
+    let answer = call.make().await?;
+    match open_gate(&answer) {
+        Some(gate) if call.envelope()?.idempotency_key.is_some() => call.for_gate(&gate).await,
+        _ => Ok(answer),
     }
 }
 
@@ -106,7 +116,10 @@ pub(crate) fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
         }
     };
     let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
-    serde_json::from_value(params).ok()
+    let params: ElicitRequestParams = serde_json::from_value(params).ok()?;
+    // The protocol has no list of allowed numbers, for example, and the user must see all of it.
+    let is_whole = json!(params)["requestedSchema"] == schema;
+    is_whole.then_some(params)
 }
 
 /// The user's answer to the gate. `None` if there is no answer yet.
@@ -121,7 +134,11 @@ pub(crate) fn said(
             let content = result.content.as_ref().filter(|content| content.is_object())?;
             let response = match operation.name {
                 "form" => content.clone(),
-                _ => content.get(KEY).filter(|answer| answer.is_string())?.clone(),
+                // A blank answer is none.
+                _ => match content.get(KEY)?.as_str()?.trim() {
+                    "" => return None,
+                    answer => json!(answer),
+                },
             };
             let (decision, response) = (GateDecision::Resume, Some(response));
             Some(ClientAnswer { gate, decision, response, is_apart })
@@ -170,7 +187,7 @@ async fn answered(
     let (gate, asked) = match state {
         Some(gate) => (gate.to_owned(), None),
         None => {
-            let asked = call.make().await?;
+            let asked = opened(call).await?;
             let Some(gate) = open_gate(&asked) else { return call.complete(&asked) };
             (gate, Some(asked))
         }

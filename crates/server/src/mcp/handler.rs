@@ -5,7 +5,8 @@ use std::future::Future;
 use punchlist_core::Role;
 use punchlist_ops::tools::instructions;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, GetPromptRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptRequestParams,
     GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
@@ -15,7 +16,8 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use super::resources::failed;
+use super::asker::Asker;
+use super::resources::{failed, refused};
 use super::{McpServer, prompts, resources, tools};
 use crate::http::state::short;
 
@@ -37,6 +39,12 @@ impl McpServer {
             .with_instructions(instructions(self.asker.actor().role, self.choice))
     }
 
+    /// The sender of a request, in the session and the turn that its `_meta` names.
+    fn told(&self, context: &RequestContext<RoleServer>) -> Result<Asker, ErrorData> {
+        let told = self.asker.told(&context.meta.0.0);
+        told.map_err(|error| ErrorData::invalid_params(error.to_string(), Some(error.to_json())))
+    }
+
     /// The caller's current role. Its token may have been revoked or replaced.
     async fn role(&self) -> Result<Role, ErrorData> {
         if self.asker.is_request() {
@@ -46,9 +54,7 @@ impl McpServer {
         let judged = short(&self.asker.ops, move || asker.judged()).await;
         match judged {
             Ok((actor, _)) => Ok(actor.role),
-            Err(error) if error.meaning().http < 500 => {
-                Err(ErrorData::invalid_request(error.to_string(), Some(error.to_json())))
-            }
+            Err(error) if error.meaning().http < 500 => Err(refused(&error)),
             Err(error) => Err(failed(&error)),
         }
     }
@@ -103,9 +109,12 @@ impl ServerHandler for McpServer {
     fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send + '_ {
-        Box::pin(resources::listed(&self.asker, request.and_then(|request| request.cursor)))
+        Box::pin(async move {
+            let asker = self.told(&context)?;
+            resources::listed(&asker, request.and_then(|request| request.cursor)).await
+        })
     }
 
     async fn list_resource_templates(
@@ -119,9 +128,10 @@ impl ServerHandler for McpServer {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Box::pin(resources::resource(&self.asker, &request.uri)).await.map(Into::into)
+        let asker = self.told(&context)?;
+        Box::pin(resources::resource(&asker, &request.uri)).await.map(Into::into)
     }
 
     async fn subscribe(
@@ -195,6 +205,15 @@ impl ServerHandler for McpServer {
         let meta = &context.meta.0.0;
         let prompt = prompts::prompt(&self.asker, &request.name, request.arguments, meta);
         Box::pin(prompt).await.map(Into::into)
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        // Not offered: arguments of prompts are numbers of issues and free text.
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

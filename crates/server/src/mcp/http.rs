@@ -79,7 +79,7 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
 /// Answers a message that is not a plain call, if its sender may use the store at all.
 async fn admitted(
     state: &Shared,
-    asker: Asker,
+    mut asker: Asker,
     session: Option<Session>,
     is_unknown: bool,
     (parts, judged): (Parts, Result<(Judged, Bytes), Error>),
@@ -115,6 +115,7 @@ async fn admitted(
         JsonRpcMessage::Request(request) => match &request.request {
             // This request stays open, so it counts as an event stream.
             ClientRequest::SubscriptionsListenRequest(listen) => {
+                asker = asker.told(&request.request.get_meta().0.0)?;
                 let place = state.limiter.stream(asker.proof())?;
                 (Some((place, listen.params.notifications.clone())), None)
             }

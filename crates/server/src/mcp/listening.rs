@@ -40,7 +40,7 @@ impl McpServer {
             let first = server.look(|server| {
                 let mut lists = Watched::default();
                 lists.lists(&server.asker, server.choice, true, true)?;
-                server.watched().take_lists(lists);
+                server.watched().take_lists(&lists);
                 Ok(())
             });
             drop(first.await);

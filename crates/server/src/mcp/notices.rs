@@ -1,20 +1,20 @@
-//! The stream of a session over HTTP in the handshake era: what its client subscribed to has
-//! changed.
+//! The stream of a session over HTTP in the handshake era: a list, or what its client subscribed to,
+//! has changed.
 //!
-//! The subscriptions are in the store, each with a digest of what was last announced. So any server
+//! Lists and subscriptions are in the store, each with a digest of what was last announced. So any server
 //! may have the stream, a restart loses no change, and of two streams one announces it.
 
 use std::time::{Duration, Instant};
 
 use axum::response::Response;
 use punchlist_ops::Error;
-use punchlist_ops::mcp_session::McpSession;
+use punchlist_ops::mcp_session::{Announced, EntryKind, McpSession};
 use rmcp::ErrorData;
 use serde_json::{Value, json};
 
 use super::McpServer;
 use super::asking::send;
-use super::changes::{Change, PATIENCE, PAUSE, SUBSCRIPTIONS_MAX, Watched};
+use super::changes::{Change, PATIENCE, PAUSE, RESOURCES, SUBSCRIPTIONS_MAX, TOOLS, Watched};
 use super::pulse::Beats;
 use super::resources::{URI_MAX, failed, not_found};
 use crate::http::sse::{self, Gone, Pipe};
@@ -25,10 +25,18 @@ pub(super) const LISTS_PAUSE: Duration = Duration::from_secs(2);
 /// How often a session with a stream is marked as used.
 const USED: Duration = Duration::from_secs(6 * 3_600);
 
-/// Something to tell the client. `undo`: what to restore if it cannot be told.
+/// Something to tell the client.
 struct Notice {
     message: Value,
-    undo: Option<(String, String, String)>,
+    undo: Undo,
+}
+
+/// What to restore if the client cannot be told: an entry, and how it read before and after.
+struct Undo {
+    kind: EntryKind,
+    name: String,
+    old: String,
+    new: String,
 }
 
 impl McpServer {
@@ -74,19 +82,23 @@ impl McpServer {
             let session = session.clone();
             self.look(move |server| {
                 let ops = &server.asker.ops;
-                let Some(known) = ops.mcp_subscriptions(&session)? else { return Ok(None) };
-                if !known.is_empty() {
+                let Some(known) = ops.mcp_announced(&session)? else { return Ok(None) };
+                if known != Announced::default() {
                     ops.mcp_used(&session)?;
                 }
-                let mut watched = Watched::default();
-                watched.lists(&server.asker, server.choice, true, true)?;
-                Ok(Some(watched))
+                // Before the stream begins, so that every later change is announced.
+                if known.lists.is_empty() {
+                    let mut now = Watched::default();
+                    now.lists(&server.asker, server.choice, true, true)?;
+                    ops.mcp_follow_lists(&session, now.lists_read())?;
+                }
+                Ok(Some(()))
             })
         };
-        let Some(watched) = begun.await? else { return Ok(None) };
+        let Some(()) = begun.await? else { return Ok(None) };
         let (pipe, response) = sse::open();
         tokio::spawn(async move {
-            let _ = self.announce_in(&pipe, beats, &session, watched).await;
+            let _ = self.announce_in(&pipe, beats, &session).await;
         });
         Ok(Some(response))
     }
@@ -96,8 +108,8 @@ impl McpServer {
         pipe: &Pipe,
         mut beats: Beats,
         session: &McpSession,
-        mut watched: Watched,
     ) -> Result<(), Gone> {
+        let mut watched = Watched::default();
         let (mut alive, mut used) = (sse::alive(), Instant::now());
         loop {
             let (own, is_used) = (session.clone(), used.elapsed() >= USED);
@@ -144,8 +156,9 @@ impl McpServer {
                 let lost: Vec<_> = [notice].into_iter().chain(notices).collect();
                 let session = session.clone();
                 let restored = self.look(move |server| {
-                    for (uri, old, new) in lost.into_iter().filter_map(|notice| notice.undo) {
-                        server.asker.ops.mcp_announce(&session, &uri, (&new, &old))?;
+                    for Undo { kind, name, old, new } in lost.into_iter().map(|notice| notice.undo)
+                    {
+                        server.asker.ops.mcp_announce(&session, (kind, &name), (&new, &old))?;
                     }
                     Ok(())
                 });
@@ -167,27 +180,35 @@ impl McpServer {
         if is_used {
             ops.mcp_used(session)?;
         }
-        let Some(known) = ops.mcp_subscriptions(session)? else { return Ok(None) };
-        watched.announced(&known);
+        let Some(known) = ops.mcp_announced(session)? else { return Ok(None) };
+        let list = |name: &str| known.lists.iter().find(|(known, _)| known == name);
+        watched.announced(&known.resources, list(TOOLS), list(RESOURCES));
         let mut notices = Vec::new();
         for change in watched.look(&self.asker, self.choice)? {
-            let (method, undo) = match change {
-                Change::Tools => ("notifications/tools/list_changed", None),
-                Change::Resources => ("notifications/resources/list_changed", None),
+            let (method, kind, name) = match change {
+                Change::Tools => {
+                    ("notifications/tools/list_changed", EntryKind::List, TOOLS.to_owned())
+                }
+                Change::Resources => {
+                    ("notifications/resources/list_changed", EntryKind::List, RESOURCES.to_owned())
+                }
                 Change::Resource(uri) => {
-                    let known = known.iter().find(|(name, _)| *name == uri);
-                    let (old, new) = (known.map_or("", |(_, read)| read), watched.read_of(&uri));
-                    if !ops.mcp_announce(session, &uri, (old, &new))? {
-                        continue;
-                    }
-                    ("notifications/resources/updated", Some((uri, old.to_owned(), new)))
+                    ("notifications/resources/updated", EntryKind::Subscription, uri)
                 }
             };
-            let mut message = json!({ "jsonrpc": "2.0", "method": method });
-            if let Some((uri, ..)) = &undo {
-                message["params"] = json!({ "uri": uri });
+            let (old, new) = match kind {
+                EntryKind::List => (list(&name), watched.read_of_list(&name)),
+                _ => (known.resources.iter().find(|(uri, _)| *uri == name), watched.read_of(&name)),
+            };
+            let Some((_, old)) = old.cloned() else { continue };
+            if !ops.mcp_announce(session, (kind, &name), (&old, &new))? {
+                continue;
             }
-            notices.push(Notice { message, undo });
+            let mut message = json!({ "jsonrpc": "2.0", "method": method });
+            if kind == EntryKind::Subscription {
+                message["params"] = json!({ "uri": name });
+            }
+            notices.push(Notice { message, undo: Undo { kind, name, old, new } });
         }
         Ok(Some(notices))
     }

@@ -52,6 +52,9 @@ pub(crate) async fn prompt(
     let is_named = issue.is_some();
     if issue.is_some() {
         envelope.context.issue = issue;
+        // The named issue is only read, so it need not be the one that the session is bound to.
+        envelope.context.session = None;
+        envelope.context.own_session = None;
     }
     let state = asker.run(envelope, state).await;
     let state = match state {

@@ -71,9 +71,7 @@ pub(crate) fn read(ops: &Ops, envelope: &Envelope, thing: &Thing) -> Result<Cont
             let input = mission_status::Input { mission: slug.as_str().into(), open: None };
             Content::Mission(Box::new(ops.run::<MissionStatus>(envelope, input)?))
         }
-        Thing::Inbox => {
-            Content::Inbox(ops.run::<GateList>(envelope, open_gates(Limit::default()))?)
-        }
+        Thing::Inbox => Content::Inbox(ops.run::<GateList>(envelope, open_gates(Limit::MAX))?),
         Thing::Session(id) => {
             let session = Maybe(Some(input::text("session", id)?));
             let input = session_show::Input { session };
@@ -112,9 +110,10 @@ pub(crate) async fn resource(asker: &Asker, uri: &str) -> Result<ReadResourceRes
     let Some(address) = Address::parse(uri) else { return Err(not_found(uri, None)) };
     let (thing, envelope) = (address.thing.clone(), asker.reading(&address.project));
     let read = asker.run(envelope, move |ops, envelope| read(ops, envelope, &thing)).await;
-    let content = read.map_err(|error| match is_absent(&error) {
-        true => not_found(uri, Some(&error)),
-        false => failed(&error),
+    let content = read.map_err(|error| match error.meaning().http {
+        401 => refused(&error),
+        _ if is_absent(&error) => not_found(uri, Some(&error)),
+        _ => failed(&error),
     })?;
     let (kind, text) = shown(&content);
     let contents = ResourceContents::text(text, uri).with_mime_type(kind);
@@ -137,6 +136,11 @@ pub(crate) fn not_found(uri: &str, why: Option<&Error>) -> ErrorData {
         Some(error) => format!("there is no resource `{uri}`: {error}"),
     };
     ErrorData::resource_not_found(message, Some(data))
+}
+
+/// An error of the caller, such as a revoked token.
+pub(crate) fn refused(error: &Error) -> ErrorData {
+    ErrorData::invalid_request(error.to_string(), Some(error.to_json()))
 }
 
 /// An error that the request did not cause, such as an unreachable store.
@@ -251,7 +255,11 @@ pub(crate) async fn listed(
     }
     let page = move |ops: &Ops, envelope: &Envelope| Listing { ops, envelope }.page(cursor);
     let envelope = asker.reading(asker.project());
-    let (resources, next) = asker.run(envelope, page).await.map_err(|error| failed(&error))?;
+    let page = asker.run(envelope, page).await;
+    let (resources, next) = page.map_err(|error| match error.meaning().http {
+        401 => refused(&error),
+        _ => failed(&error),
+    })?;
     let mut result = ListResourcesResult::with_all_items(resources);
     result.next_cursor = next.map(|next| next.to_string());
     Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))

@@ -20,6 +20,8 @@ pub struct Holder {
 pub enum EntryKind {
     /// The name is a resource, the value a digest of it as it was last announced.
     Subscription,
+    /// The same for a list, such as that of the tools.
+    List,
     /// What a waiting call must know: its client cancelled it, or answered without an answer.
     Reply,
     /// The client ended the session.
@@ -30,6 +32,7 @@ impl EntryKind {
     const fn name(self) -> &'static str {
         match self {
             Self::Subscription => "subscription",
+            Self::List => "list",
             Self::Reply => "reply",
             Self::End => "end",
         }
