@@ -289,9 +289,9 @@ fn a_client_that_never_reads_fills_no_memory() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Batches are not supported, and each request of one is told so under its id.
+/// Only one revision has batches. In the others each request of one is told so under its id.
 #[test]
-fn every_request_of_a_batch_is_answered() {
+fn every_request_of_a_refused_batch_is_answered() {
     let place = Place::sqlite();
     let served = Served::start(&place);
     let batch = json!([
@@ -314,11 +314,102 @@ fn every_request_of_a_batch_is_answered() {
     is_refused(&answers);
     assert_eq!(talk.request("ping", &json!({}))["result"], json!({}));
     talk.end();
-    for version in ["2024-11-05", "2025-03-26", "2025-11-25", "2026-07-28"] {
+    for version in ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"] {
         let headers =
             [("Accept", "application/json, text/event-stream"), ("MCP-Protocol-Version", version)];
         let reply = served.ask("POST", "/mcp", &headers, &batch.to_string());
         assert_eq!(reply.status, 400, "{reply:?}");
         is_refused(reply.json().as_array().unwrap());
+    }
+}
+
+/// Revision 2025-03-26: a server must take batches, and answers each with one array.
+#[test]
+fn a_batch_is_answered_as_one_in_the_revision_that_has_them() {
+    let place = Place::sqlite();
+    let served = Served::start(&place);
+    let request = |id: Value, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    let hello = json!({ "protocolVersion": "2025-03-26", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "0" } });
+    let create = |title: &str| {
+        json!({ "name": "issue",
+            "arguments": { "action": "create", "title": title, "forceNew": true } })
+    };
+    let note = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let batch = json!([
+        request(json!(1), "ping", json!({})),
+        note,
+        request(json!("b"), "tools/call", create("From a batch")),
+        { "jsonrpc": "2.0", "id": 3, "result": {} },
+        request(json!(4), "initialize", hello.clone()),
+        request(json!(5), "no/such/method", json!({})),
+        request(json!(6), "prompts/get", json!({ "name": "none" })),
+        5,
+    ]);
+    let check = |answers: &Value| {
+        let answer = |id: Value| {
+            let mut of_id = answers.as_array().unwrap().iter().filter(|one| one["id"] == id);
+            let found = of_id.next().unwrap_or_else(|| panic!("{id} in {answers}"));
+            assert!(of_id.next().is_none(), "{id} twice in {answers}");
+            found
+        };
+        assert_eq!(answers.as_array().unwrap().len(), 6, "{answers}");
+        assert_eq!(answer(json!(1))["result"], json!({}));
+        let made = &answer(json!("b"))["result"]["structuredContent"]["issue"];
+        assert_eq!(made["title"], "From a batch", "{answers}");
+        let codes = [json!(4), json!(5), json!(6), Value::Null]
+            .map(|id| answer(id)["error"]["code"].clone());
+        assert_eq!(codes, [json!(-32_600), json!(-32_601), json!(-32_602), json!(-32_600)]);
+    };
+    // Changes may be announced at any time.
+    let answer = |pipes: &Pipes| loop {
+        let heard = pipes.receive();
+        if heard.get("method").is_none() {
+            return heard;
+        }
+    };
+    let mut pipes = Pipes::start(&place.punch(["mcp"]));
+    pipes.send(&request(json!(0), "initialize", hello));
+    assert_eq!(answer(&pipes)["result"]["protocolVersion"], "2025-03-26");
+    pipes.send(&note);
+    pipes.send(&batch);
+    check(&answer(&pipes));
+    // Nothing but notifications has no answer; an id may be used again, but not twice at once.
+    pipes.send(&json!([note, note]));
+    let ping = request(json!(1), "ping", json!({}));
+    pipes.send(&json!([ping, ping]));
+    let twice = answer(&pipes);
+    assert_eq!(
+        (&twice[0]["error"]["code"], &twice[1]["result"]),
+        (&json!(-32_600), &json!({})),
+        "{twice}"
+    );
+    // One message is answered as one, and many more than a batch may have are refused one by one.
+    pipes.send(&ping);
+    assert_eq!(answer(&pipes)["result"], json!({}));
+    let many: Vec<Value> = (0..101).map(|id| request(json!(id), "ping", json!({}))).collect();
+    pipes.send(&json!(many));
+    let refused = answer(&pipes);
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(0), &json!(-32_600)));
+    let full: Vec<Value> = (200..300).map(|id| request(json!(id), "ping", json!({}))).collect();
+    pipes.send(&json!(full));
+    let all = loop {
+        match answer(&pipes) {
+            Value::Array(all) => break all,
+            one => assert_eq!(one["error"]["code"], -32_600, "{one}"),
+        }
+    };
+    assert_eq!(all.len(), 100);
+    drop(pipes);
+    let both = ("Accept", "application/json, text/event-stream");
+    let project = ("Punchlist-Project", "test");
+    for headers in
+        [vec![both, project], vec![both, project, ("MCP-Protocol-Version", "2025-03-26")]]
+    {
+        let reply = served.ask("POST", "/mcp", &headers, &batch.to_string());
+        assert_eq!(reply.status, 200, "{reply:?}");
+        check(&reply.json());
+        let reply = served.ask("POST", "/mcp", &headers, &json!([note]).to_string());
+        assert_eq!(reply.status, 202, "{reply:?}");
     }
 }

@@ -24,12 +24,12 @@ use serde_json::{Value, json};
 use super::McpServer;
 use super::asker::Asker;
 use super::asking::{self, Asked};
-use super::direct;
 use super::gates::is_question;
 use super::judge::{Judged, MESSAGE_MAX, is_blank, judge, no_message};
 use super::pulse::Pulse;
-use super::session::{self, Named, Session, has_known_version};
+use super::session::{self, Named, Session, has_batches, has_known_version};
 use super::tools::Choice;
+use super::{batch, direct, judge as judging};
 use crate::http::body;
 use crate::http::caller::Caller;
 use crate::http::limits::Place;
@@ -64,6 +64,14 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
         true => body::bytes(&parts, body, &state.limiter.limits).await,
         false => Ok(Bytes::new()),
     };
+    if state.fixtures.is_none()
+        && !is_unknown
+        && has_batches(&parts.headers)
+        && let Ok(bytes) = &sent
+        && let Some(messages) = judging::batch(bytes)
+    {
+        return Box::pin(batch::answer(state, asker, session, parts, messages)).await;
+    }
     let mut judged = sent.map(|bytes| (judge(&bytes, bytes.len() > MESSAGE_MAX), bytes));
     if may_be_plain
         && has_right_headers(&parts.headers)
@@ -77,7 +85,7 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
 }
 
 /// Answers a message that is not a plain call, if its sender may use the store at all.
-async fn admitted(
+pub(super) async fn admitted(
     state: &Shared,
     mut asker: Asker,
     session: Option<Session>,
@@ -239,7 +247,7 @@ fn has_right_headers(headers: &HeaderMap) -> bool {
         && has_known_version(headers)
 }
 
-fn accepted() -> Response {
+pub(super) fn accepted() -> Response {
     of_type(StatusCode::ACCEPTED, JSON, String::new())
 }
 

@@ -98,19 +98,52 @@ fn message(value: Value) -> Judged {
     }
 }
 
-/// How many requests of a batch are answered, so that a large batch does not make a larger answer.
-const BATCH_MAX: usize = 1_000;
+/// The one revision with batches.
+pub(crate) const BATCHES: &str = "2025-03-26";
+/// How many messages a batch may have.
+const BATCH_MAX: usize = 100;
+/// How many requests of a refused batch are answered, so that a large one does not make a larger
+/// answer.
+const REFUSED_MAX: usize = 1_000;
+/// What a batch cannot contain: the handshake, and what does not end.
+const ALONE: [&str; 2] = ["initialize", "subscriptions/listen"];
 
-/// A message that is not one object. Every request of a batch gets an error that batches are
-/// not supported, so that the client waits for none of them.
+/// The messages of a batch. `None` if this is not a batch, or a refused one. The caller must have
+/// checked that the revision has batches.
+pub(crate) fn batch(line: &[u8]) -> Option<Vec<Value>> {
+    if line.trim_ascii_start().first() != Some(&b'[') {
+        return None;
+    }
+    let messages: Vec<Value> = serde_json::from_slice(line).ok()?;
+    let is_batch = messages.len() <= BATCH_MAX && messages.iter().any(Value::is_object);
+    is_batch.then_some(messages)
+}
+
+/// Checks a message of a batch.
+pub(crate) fn member(value: Value) -> Judged {
+    match (id_of(&value), method_of(&value)) {
+        (Some(id), Some(method)) if ALONE.contains(&method) => {
+            let why = format!("{method} cannot be part of a batch; send it alone");
+            wrong(Some(id), INVALID_REQUEST, why)
+        }
+        _ if !value.is_object() => {
+            wrong(None, INVALID_REQUEST, "a message is one JSON object".to_owned())
+        }
+        _ => message(value),
+    }
+}
+
+/// A message that is not one object. Every request of a refused batch gets an error, so that the
+/// client waits for none of them.
 fn no_object(value: &Value) -> Judged {
-    let why = "batches are not supported: send the messages one by one, each a JSON object";
+    let why = "send the messages one by one, each a JSON object: only revision 2025-03-26 has \
+        batches, of at most 100 messages";
     let requests =
         value.as_array().into_iter().flatten().filter(|message| method_of(message).is_some());
     let answers: Vec<Value> = requests
         .filter_map(id_of)
         .map(|id| error(&id, INVALID_REQUEST, why))
-        .take(BATCH_MAX)
+        .take(REFUSED_MAX)
         .collect();
     match answers.is_empty() {
         true => wrong(None, INVALID_REQUEST, "a message is one JSON object".to_owned()),
@@ -324,9 +357,14 @@ mod tests {
 
     #[test]
     fn a_large_batch_does_not_make_a_larger_answer() {
-        let requests = (0..BATCH_MAX + 1).map(|id| json!({ "id": id, "method": "ping" }));
-        let batch = requests.collect::<Value>().to_string();
-        assert_eq!(answered(batch.as_bytes()).as_array().map(Vec::len), Some(BATCH_MAX));
+        let requests = (0..REFUSED_MAX + 1).map(|id| json!({ "id": id, "method": "ping" }));
+        let text = requests.collect::<Value>().to_string();
+        assert_eq!(answered(text.as_bytes()).as_array().map(Vec::len), Some(REFUSED_MAX));
+        assert_eq!(batch(text.as_bytes()), None);
+        for text in ["[]", "[1", "{}", "", "null", "[1]"] {
+            assert_eq!(batch(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(batch(b" [1, {}]"), Some(vec![json!(1), json!({})]));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod asker;
 mod asking;
+mod batch;
 mod brief;
 mod calls;
 mod changes;

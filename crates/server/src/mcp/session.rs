@@ -10,6 +10,7 @@ use rmcp::model::{ClientRequest, ProtocolVersion};
 
 use super::asker::Asker;
 use super::gates;
+use super::judge::BATCHES;
 
 pub(crate) const HEADER: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -80,6 +81,11 @@ impl Session {
 pub(crate) fn has_known_version(headers: &HeaderMap) -> bool {
     let is_known = |text: &str| ProtocolVersion::KNOWN_VERSIONS.iter().any(|v| v.as_str() == text);
     !headers.contains_key(VERSION) || version(headers).is_some_and(is_known)
+}
+
+/// Does a request belong to the revision with batches? That one has no header for the revision.
+pub(crate) fn has_batches(headers: &HeaderMap) -> bool {
+    !headers.contains_key(VERSION) || version(headers) == Some(BATCHES)
 }
 
 fn version(headers: &HeaderMap) -> Option<&str> {

@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::judge::{INVALID_REQUEST, Judged, MESSAGE_MAX, judge, wrong};
+use super::judge::{BATCHES, INVALID_REQUEST, Judged, MESSAGE_MAX, batch, judge, member, wrong};
 use super::notes::Notes;
 
 /// How much of an oversized line is searched for its id.
@@ -70,6 +70,11 @@ pub(crate) struct Wire<R, W> {
     /// The requests that were passed on and are not answered yet. The library tracks only one
     /// request per id, so a second one would be executed without an answer.
     unanswered: HashSet<RequestId>,
+    /// Has the client chosen the revision with batches?
+    has_batches: bool,
+    /// The messages of a batch that are not passed on yet.
+    pending: VecDeque<Box<RxJsonRpcMessage<RoleServer>>>,
+    batches: Vec<Batch>,
     /// The last requests that the client cancelled. They are never answered, so they do not count as
     /// busy, but their ids cannot be used again.
     cancelled: VecDeque<RequestId>,
@@ -94,6 +99,9 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
             has_begun: false,
             is_served: false,
             unanswered: HashSet::new(),
+            has_batches: false,
+            pending: VecDeque::new(),
+            batches: Vec::new(),
             cancelled: VecDeque::new(),
             write: Arc::new(Mutex::new(Some(write))),
             answers: JoinSet::new(),
@@ -163,34 +171,97 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
 
     fn judge(&mut self) -> Judged {
         let is_over = std::mem::take(&mut self.is_over);
-        let judged = judge(&self.line, is_over);
+        let has_batch = self.has_batches && !is_over;
+        let (messages, judged) = match has_batch.then(|| batch(&self.line)).flatten() {
+            Some(messages) => (messages, Judged::Nothing),
+            None => (Vec::new(), judge(&self.line, is_over)),
+        };
         self.line.clear();
         // Long messages are rare, so free their memory.
         self.line.shrink_to(HEAD_MAX);
+        if !messages.is_empty() {
+            self.take_batch(messages);
+        }
         if let Judged::Message(message) = &judged {
             let is_request = matches!(**message, JsonRpcMessage::Request(_));
             if !self.has_begun && !is_request {
                 return Judged::Nothing;
             }
-            if let JsonRpcMessage::Notification(notification) = &**message
-                && let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                && let Some(id) = &cancelled.params.request_id
-            {
-                self.cancel(id);
-            }
             if let JsonRpcMessage::Request(request) = &**message {
-                if self.cancelled.contains(&request.id)
-                    || !self.unanswered.insert(request.id.clone())
-                {
-                    let id = serde_json::to_value(&request.id).ok();
-                    let why = "a request with this id has not been answered yet; nothing was done";
-                    return wrong(id, INVALID_REQUEST, why.to_owned());
+                if self.is_used(&request.id) {
+                    return doubled(&request.id);
                 }
                 self.has_begun |= begins(&request.request);
+                if let ClientRequest::InitializeRequest(hello) = &request.request {
+                    self.has_batches = hello.params.protocol_version.as_str() == BATCHES;
+                }
             }
+            self.note(message);
         }
         judged
+    }
+
+    /// Is a request with this id unanswered, or was it cancelled?
+    fn is_used(&self, id: &RequestId) -> bool {
+        self.cancelled.contains(id)
+            || self.unanswered.contains(id)
+            || self.batches.iter().any(|batch| batch.waiting.contains(id))
+    }
+
+    /// Remembers what a message means for others, when it is passed on.
+    fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
+        match message {
+            JsonRpcMessage::Request(request) => drop(self.unanswered.insert(request.id.clone())),
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.cancel(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the messages of a batch. Its answers are sent together.
+    fn take_batch(&mut self, messages: Vec<Value>) {
+        let mut batch = Batch::default();
+        for mut judged in messages.into_iter().map(member) {
+            if let Judged::Message(message) = &judged
+                && let JsonRpcMessage::Request(request) = &**message
+                && (self.is_used(&request.id) || !batch.waiting.insert(request.id.clone()))
+            {
+                judged = doubled(&request.id);
+            }
+            match judged {
+                Judged::Message(message) => self.pending.push_back(message),
+                Judged::Nothing => {}
+                Judged::Wrong(answer, why) => {
+                    self.notes.refused(&why);
+                    batch.answers.push(answer.to_string());
+                }
+            }
+        }
+        self.batches.push(batch);
+        self.answer_batches();
+    }
+
+    /// The answers of a batch that is complete.
+    fn complete_batch(&mut self) -> Option<String> {
+        let complete = self.batches.iter().position(|batch| batch.waiting.is_empty())?;
+        let Batch { answers, .. } = self.batches.swap_remove(complete);
+        Some(if answers.is_empty() { String::new() } else { format!("[{}]\n", answers.join(",")) })
+    }
+
+    /// Sends the answers of batches that are complete without another answer.
+    fn answer_batches(&mut self) {
+        while let Some(line) = self.complete_batch() {
+            if !line.is_empty() {
+                let writing = self.writing(line.into_bytes());
+                self.write_apart(writing);
+            }
+        }
     }
 
     /// The client no longer waits for a request. One that was answered already is over.
@@ -200,11 +271,15 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
                 self.cancelled.pop_front();
             }
             self.cancelled.push_back(id.clone());
+            for batch in &mut self.batches {
+                batch.waiting.remove(id);
+            }
+            self.answer_batches();
         }
     }
 
-    /// Sends an answer. Those to a batch are messages of their own, because only the revisions with
-    /// batches know a line that is an array.
+    /// Sends an answer. Those to a refused batch are messages of their own, because only the revision
+    /// with batches knows a line that is an array.
     fn answer(&mut self, answer: &Value) {
         let answers = answer.as_array().map_or(std::slice::from_ref(answer), Vec::as_slice);
         let lines: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
@@ -253,18 +328,24 @@ where
         if let Some(id) = answered {
             self.unanswered.remove(id);
         }
-        let line = serde_json::to_vec(&item);
-        let writing = line.map(|mut line| {
-            line.push(b'\n');
-            self.writing(line)
+        let batch = answered.and_then(|id| {
+            self.batches.iter_mut().find_map(|batch| batch.waiting.remove(id).then_some(batch))
         });
+        let line = match (serde_json::to_string(&item), batch) {
+            (Ok(line), Some(batch)) => {
+                batch.answers.push(line);
+                Ok(self.complete_batch())
+            }
+            (line, _) => line.map(|line| Some(line + "\n")),
+        };
+        let writing = line.map(|line| line.map(|line| self.writing(line.into_bytes())));
         // Before the library serves, it reads nothing while it waits for a write.
         let waited_for = match writing {
-            Ok(writing) if !self.is_served => {
+            Ok(Some(writing)) if !self.is_served => {
                 self.write_apart(writing);
                 Ok(None)
             }
-            writing => writing.map(Some),
+            writing => writing,
         };
         async move {
             match waited_for? {
@@ -280,7 +361,12 @@ where
             if self.unanswered.len() >= BUSY_MAX {
                 tokio::time::sleep(PUT_OFF).await;
             }
-            if !self.has_place().await || !self.next_line().await {
+            let has_place = self.has_place().await;
+            if has_place && let Some(message) = self.pending.pop_front() {
+                self.note(&message);
+                return Some(*message);
+            }
+            if !has_place || !self.next_line().await {
                 self.end.send_replace(true);
                 while self.answers.join_next().await.is_some() {}
                 return None;
@@ -300,6 +386,21 @@ where
         drop(self.write.lock().await.take());
         Ok(())
     }
+}
+
+/// A batch whose requests are not all answered.
+#[derive(Default)]
+struct Batch {
+    waiting: HashSet<RequestId>,
+    /// As JSON.
+    answers: Vec<String>,
+}
+
+/// The answer to a request whose id another one has.
+fn doubled(id: &RequestId) -> Judged {
+    let id = serde_json::to_value(id).ok();
+    let why = "a request with this id has not been answered yet; nothing was done";
+    wrong(id, INVALID_REQUEST, why.to_owned())
 }
 
 /// Does this request begin the conversation? The library answers others before it, too, and goes on
