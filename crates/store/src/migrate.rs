@@ -300,7 +300,7 @@ fn postgres_locked(connection: &mut PgConnection, options: Options) -> Result<()
     alone(&mut Tx::postgres(connection), options)?;
     // A migration has no time limit, but it waits only 30 s for a table lock: later queries
     // would queue behind it.
-    connection.batch(
+    connection.migrate(
         "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'; \
          CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
     )?;
@@ -432,7 +432,7 @@ impl Tx<'_> {
 fn apply(tx: &mut Tx<'_>, version: i64, migrations: &[Migration]) -> Result<(), Error> {
     let before = counts(tx)?;
     for migration in migrations.iter().filter(|migration| migration.version > version) {
-        tx.batch(match tx.dialect() {
+        tx.migrate(match tx.dialect() {
             crate::Dialect::Sqlite => migration.sqlite,
             crate::Dialect::Postgres => migration.postgres,
         })?;

@@ -23,6 +23,7 @@ mod postgres_line;
 mod restored_log;
 mod rows;
 mod rows_agree;
+mod silence;
 mod sqlite_file;
 mod task_view;
 mod transactions;
