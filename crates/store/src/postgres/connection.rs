@@ -84,6 +84,11 @@ impl PgConnection {
         self.line.is_broken()
     }
 
+    /// Did the server stop answering? A closed connection is not meant.
+    pub(super) const fn is_late(&self) -> bool {
+        self.line.is_late()
+    }
+
     /// Has the server responded in this transaction? Then it was alive when the job began.
     pub(super) const fn has_begun(&self) -> bool {
         self.has_begun

@@ -56,7 +56,7 @@ impl Pool {
 
     /// Returns a connection that is fit for the next job.
     pub(super) fn give_back(&self, mut taken: Taken<'_>) {
-        if let Some(mut connection) = taken.connection.take() {
+        if let Some(mut connection) = taken.connection.take_if(|taken| !taken.is_broken()) {
             connection.mark_used();
             self.state().idle.push(connection);
         }
@@ -72,8 +72,15 @@ pub(super) struct Taken<'a> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        self.pool.state().out -= 1;
+        let is_late = self.connection.as_ref().is_some_and(PgConnection::is_late);
+        let mut state = self.pool.state();
+        state.out -= 1;
+        // The server does not answer on the idle connections either. Each would cost its next user
+        // the whole time limit.
+        let silent = if is_late { std::mem::take(&mut state.idle) } else { Vec::new() };
+        drop(state);
         self.pool.came_back.notify_one();
+        drop(silent);
     }
 }
 

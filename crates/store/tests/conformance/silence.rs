@@ -4,13 +4,13 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use postgres::config::Host;
 use punchlist_store::care::portable::write_out;
-use punchlist_store::{Error, ErrorKind, Options, Store, Target};
+use punchlist_store::{Error, ErrorKind, Options, Store, Target, sql};
 use punchlist_testkit::stores::postgres_url;
 use punchlist_testkit::{Backend, TestStore};
 
@@ -111,6 +111,30 @@ fn in_time<T: Send + 'static>(
     }
 }
 
+fn one(store: &Store) -> Result<Option<i64>, Error> {
+    store.read(|tx| tx.first(sql!("SELECT count(*) FROM projects"), &[], |row| row.int(0)))
+}
+
+/// Holds this many connections at once, so that the pool keeps them.
+fn fill_the_pool(store: &Arc<Store>, count: usize) {
+    let together = Arc::new(Barrier::new(count));
+    let jobs: Vec<_> = (0..count)
+        .map(|_| {
+            let (store, together) = (Arc::clone(store), Arc::clone(&together));
+            thread::spawn(move || {
+                store.read(move |tx| {
+                    tx.first(sql!("SELECT 1::bigint"), &[], |row| row.int(0))?;
+                    together.wait();
+                    Ok::<_, Error>(())
+                })
+            })
+        })
+        .collect();
+    for job in jobs {
+        job.join().unwrap().unwrap();
+    }
+}
+
 /// Only migrations may take hours.
 #[test]
 fn statements_without_parameters_have_the_usual_time_limit() {
@@ -130,5 +154,33 @@ fn statements_without_parameters_have_the_usual_time_limit() {
         let error = in_time(word, LIMIT + SLACK, move || job(&store)).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Unreachable, "{word}: {error:?}");
         assert!(error.detail.contains("did not answer in time"), "{word}: {error:?}");
+    }
+}
+
+/// After one request has timed out, the other connections of the pool are not tried one by one,
+/// neither by it nor by the next request.
+#[test]
+fn a_silent_server_costs_one_request_one_time_limit() {
+    const CONNECTIONS: usize = 8;
+    type Job = fn(&Store) -> Result<(), Error>;
+    let jobs: [(&str, Job); 4] = [
+        ("read", |store| one(store).map(|_| ())),
+        ("write", |store| {
+            let put = sql!("INSERT INTO facts (name, value) VALUES ('x', 'y')");
+            store.write(move |tx| tx.write(put, &[]))
+        }),
+        ("view", |store| store.view(|_| Ok(()))),
+        ("write once", |store| store.write_once(|_| Ok(()))),
+    ];
+    for (name, job) in jobs {
+        let (place, proxy) = (TestStore::new(Backend::Postgres), Proxy::start());
+        let store = Arc::new(open(&proxy.url(&place, "statement_timeout=1s")));
+        fill_the_pool(&store, CONNECTIONS);
+        proxy.hush("", CONNECTIONS - 1);
+        let start = Instant::now();
+        let error = job(&store).unwrap_err();
+        assert!(error.detail.contains("did not answer in time"), "{name}: {error:?}");
+        job(&store).unwrap();
+        assert!(start.elapsed() < 3 * LIMIT, "{name}: {:?}", start.elapsed());
     }
 }
