@@ -1,4 +1,5 @@
-//! A PostgreSQL server that stops answering: every request ends within its own limit.
+//! A PostgreSQL server that stops answering, and a pool whose connections are all in use: every
+//! request ends within its own limit.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -183,4 +184,42 @@ fn a_silent_server_costs_one_request_one_time_limit() {
         job(&store).unwrap();
         assert!(start.elapsed() < 3 * LIMIT, "{name}: {:?}", start.elapsed());
     }
+}
+
+#[test]
+fn a_caller_does_not_wait_forever_for_a_connection_of_the_pool() {
+    let place = TestStore::new(Backend::Postgres);
+    let url = format!("{}&pool_size=2&statement_timeout=1s&connect_timeout=1", place.url());
+    let store = Arc::new(open(&url));
+    let (entered, has_entered) = channel();
+    let gate = Arc::new(Mutex::new(()));
+    let closed = gate.lock().unwrap();
+    let holders: Vec<_> = (0..2)
+        .map(|_| {
+            let (store, entered, gate) = (Arc::clone(&store), entered.clone(), Arc::clone(&gate));
+            thread::spawn(move || {
+                store.read(move |_| {
+                    entered.send(()).unwrap();
+                    drop(gate.lock());
+                    Ok::<_, Error>(())
+                })
+            })
+        })
+        .collect();
+    for _ in 0..2 {
+        has_entered.recv().unwrap();
+    }
+    let waiting = Arc::clone(&store);
+    let error = in_time("a third caller", SLACK, move || one(&waiting)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Busy, "{error:?}");
+    assert_eq!(
+        error.detail,
+        "all 2 connections to the server have been in use for 1 s; if this happens often, add \
+         ?pool_size= with a larger number to the URL"
+    );
+    drop(closed);
+    for holder in holders {
+        holder.join().unwrap().unwrap();
+    }
+    assert_eq!(one(&store), Ok(Some(0)));
 }
