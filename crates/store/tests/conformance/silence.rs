@@ -223,3 +223,25 @@ fn a_caller_does_not_wait_forever_for_a_connection_of_the_pool() {
     }
     assert_eq!(one(&store), Ok(Some(0)));
 }
+
+/// The queue of a Unix socket is full while its server does not accept connections.
+#[cfg(unix)]
+#[test]
+fn connecting_to_a_full_unix_socket_ends_at_connect_timeout() {
+    use socket2::{Domain, SockAddr, Socket, Type};
+    let folder = tempfile::tempdir().unwrap();
+    let address = SockAddr::unix(folder.path().join(".s.PGSQL.5432")).unwrap();
+    let stream = || Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+    let listening = stream();
+    listening.bind(&address).unwrap();
+    listening.listen(0).unwrap();
+    let first = stream();
+    first.connect(&address).unwrap();
+    let url = format!("postgres:///work?host={}&connect_timeout=1", folder.path().display());
+    let error = in_time("connecting", SLACK, move || {
+        Store::open(&Target::Postgres(url), Options::default()).map(|_| ())
+    });
+    let error = error.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Unreachable, "{error:?}");
+    assert!(error.detail.contains("the server cannot be reached"), "{error:?}");
+}
