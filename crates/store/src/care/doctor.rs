@@ -14,7 +14,7 @@ use super::{disk, fold, trees};
 use crate::migrate::{self, Found};
 use crate::postgres::PgConnection;
 use crate::rows::events::event_base;
-use crate::{Dialect, Error, ErrorKind, Options, Target, Tx, postgres, sql, sqlite};
+use crate::{Dialect, Error, ErrorKind, Options, Target, Tx, postgres, server_schema, sql, sqlite};
 
 /// Work that has been due for this long is overdue: one hour.
 const OVERDUE_S: i64 = 3_600;
@@ -179,7 +179,14 @@ fn file(path: &Path, options: Options) -> (Option<i64>, Vec<Check>) {
 
 fn on_server(url: &str, options: Options, limits: Limits) -> (Option<i64>, Vec<Check>) {
     let version = postgres::look(url).and_then(|mut connection| {
-        let version = postgres::in_view(&mut connection, migrate::postgres_version)?;
+        let version = postgres::in_view(&mut connection, |tx| {
+            let version = server_schema::version(tx)?;
+            if version == 0 {
+                server_schema::is_there(tx)?;
+                server_schema::is_free(tx)?;
+            }
+            Ok(version)
+        })?;
         Ok((connection, version))
     });
     let (connection, version) = match version {

@@ -21,6 +21,7 @@ mod outbox;
 mod portable;
 mod postgres_line;
 mod restored_log;
+mod rights;
 mod rows;
 mod rows_agree;
 mod silence;
