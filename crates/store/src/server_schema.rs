@@ -1,7 +1,17 @@
-//! The schema on a server that holds a store, or is to hold one: whose it is. Nothing here is
-//! written.
+//! The schema on a server that holds a store, or is to hold one: whose it is, and what the role of
+//! the connection may do in it. Nothing here is written.
 
+use crate::migrate::Found;
 use crate::{Error, ErrorKind, Tx, sql};
+
+/// Where a role is told what it needs.
+const AS_OWNER: &str = "run `punch doctor` once as the owner of the schema; \"Roles and grants\" in \
+                        docs/postgres.md says what each role needs";
+
+/// The hint for a statement that the role may not run.
+pub(crate) fn denied() -> String {
+    format!("the role may not do this: {AS_OWNER}")
+}
 
 fn not_ours(name: &str) -> Error {
     let detail = format!(
@@ -68,4 +78,35 @@ pub(crate) fn is_free(tx: &mut Tx<'_>) -> Result<(), Error> {
         Some(name) => Err(not_ours(&name)),
         None => Ok(()),
     }
+}
+
+/// Why the next use of a store in this state would fail, and what to do about it.
+pub(crate) fn obstacle(tx: &mut Tx<'_>, found: Found) -> Result<Option<(String, String)>, Error> {
+    let asked = sql!(
+        "SELECT pg_is_in_recovery()::text, current_setting('default_transaction_read_only'), \
+         has_schema_privilege(current_schema(), 'CREATE')::text, \
+         coalesce((SELECT pg_has_role(c.relowner, 'USAGE') FROM pg_class AS c \
+          JOIN pg_namespace AS n ON n.oid = c.relnamespace \
+          WHERE n.nspname = current_schema() AND c.relname = 'schema_version'), true)::text, \
+         quote_ident(current_user), quote_ident(current_schema())"
+    );
+    let told: Option<Vec<String>> =
+        tx.first(asked, &[], |row| (0..6).map(|n| row.text(n)).collect())?;
+    let Some([is_standby, is_read_only, may_make, is_owner, role, schema]) = told.as_deref() else {
+        return Ok(None);
+    };
+    let changes_tables = matches!(found, Found::Fresh | Found::Older(_));
+    Ok(if is_standby == "true" {
+        let why = "the server is a standby, which takes no writes".to_owned();
+        changes_tables.then(|| (why, "name its primary server with --db".to_owned()))
+    } else if is_read_only == "on" {
+        let why = format!("{role} may not write here (default_transaction_read_only is on)");
+        let hint = "turn default_transaction_read_only off for the role, the database and the URL";
+        Some((why, hint.to_owned()))
+    } else if changes_tables && (may_make != "true" || is_owner != "true") {
+        let why = format!("{role} may not make or change tables in the schema {schema}");
+        Some((why, AS_OWNER.to_owned()))
+    } else {
+        None
+    })
 }

@@ -193,13 +193,20 @@ fn on_server(url: &str, options: Options, limits: Limits) -> (Option<i64>, Vec<C
         Ok(found) => found,
         Err(error) => return (None, vec![Check::failed("present", &error)]),
     };
-    if version == 0 {
-        let detail = "there is no store here yet; the first write makes it";
-        return (None, vec![Check::good("present", detail)]);
-    }
     let found = migrate::compare(version, options.migrations);
     let mut patient = Patient::Postgres(Box::new(connection));
-    let mut checks = vec![schema(found, version, options)];
+    if version == 0 {
+        return (None, vec![patient.check("present", |tx| to_come(tx, found))]);
+    }
+    let mut checks = vec![patient.check("schema", |tx| {
+        let schema = schema(found, version, options);
+        Ok(match server_schema::obstacle(tx, found)? {
+            Some((why, hint)) if schema.ok => {
+                Check::bad("schema", format!("version {version}; {why}"), &hint)
+            }
+            _ => schema,
+        })
+    })];
     look_inside(&mut patient, found, &mut checks);
     checks.push(patient.check("horizon", |tx| horizon(tx, limits)));
     for (name, job) in server::CHECKS {
@@ -211,6 +218,16 @@ fn on_server(url: &str, options: Options, limits: Limits) -> (Option<i64>, Vec<C
         Ok(Check::good("disk", format!("the database takes {}", disk::bytes(bytes.unsigned_abs()))))
     }));
     (Some(version), checks)
+}
+
+/// Could the first write make a store here?
+fn to_come(tx: &mut Tx<'_>, found: Found) -> Result<Check, Error> {
+    Ok(match server_schema::obstacle(tx, found)? {
+        Some((why, hint)) => {
+            Check::bad("present", format!("there is no store here yet, and {why}"), &hint)
+        }
+        None => Check::good("present", "there is no store here yet; the first write makes it"),
+    })
 }
 
 /// Checks that need the tables. They run only on a store of our own version.
