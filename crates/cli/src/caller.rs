@@ -12,6 +12,7 @@ use punchlist_engine::Telemetry;
 use punchlist_ops::identity::{AGENT_HOSTS, Facts, Terminal};
 use punchlist_ops::{Context, Envelope, Error, Ops, Place, clock};
 use punchlist_server::remote::{self, Address, RemoteStore};
+use punchlist_store::target::is_misspelt_server;
 use punchlist_store::{Options, Target};
 
 use crate::args::Globals;
@@ -27,7 +28,8 @@ pub(crate) fn ops(globals: &Globals) -> Result<Ops, Failure> {
         return over_http(db);
     }
     let target = match named {
-        Some(db) if is_foreign_url(db) => {
+        // Used as a path, it would make a file, or an error would show the password in it.
+        Some(db) if is_misspelt_server(db) => {
             let message = "--db names neither a file nor a server of a kind we know".to_owned();
             let hint =
                 "give a path, sqlite:PATH, postgres://USER@HOST/DATABASE or http(s)://HOST:PORT";
@@ -63,12 +65,6 @@ pub(crate) fn database(globals: &Globals) -> Result<Ops, Failure> {
 /// counts as an invalid token, not as a missing one.
 fn token() -> Option<String> {
     env::var_os("PUNCHLIST_TOKEN").map(|token| token.to_string_lossy().into_owned())
-}
-
-/// An unknown kind of URL must not be used as a path: a file of that name would be created, or an
-/// error would show the password in it.
-fn is_foreign_url(db: &str) -> bool {
-    matches!(Target::parse(db), Target::File(_)) && db.contains("://") && !db.starts_with("sqlite:")
 }
 
 /// Which of our streams are a terminal.

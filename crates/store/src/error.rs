@@ -130,6 +130,8 @@ pub(crate) fn of_server(code: &str, said: String) -> Error {
         }
         // The connection failed: a pooler says so (08P01) while it cannot reach its server.
         _ if code.starts_with("08") => ErrorKind::Unreachable,
+        // Only a migration makes tables: another program has one with this name.
+        "42P07" => ErrorKind::NotOurs,
         _ => ErrorKind::Backend,
     };
     Error::new(kind, said)

@@ -13,6 +13,7 @@ pub mod migrate;
 pub mod outside;
 pub mod postgres;
 pub mod rows;
+mod server_schema;
 pub mod sql;
 pub mod sqlite;
 pub mod store;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use crate::postgres::PgConnection;
-use crate::{Error, ErrorKind, Options, Tx, sql};
+use crate::{Error, ErrorKind, Options, Tx, server_schema, sql};
 
 /// One migration, in both dialects.
 #[derive(Clone, Copy, Debug)]
@@ -258,9 +258,9 @@ fn free_name(path: &Path, version: i64) -> PathBuf {
 pub(crate) fn postgres(connection: &mut PgConnection, options: Options) -> Result<(), Error> {
     let migrations = options.migrations;
     // Check the version first: usually nothing is to be done, and no lock is needed.
-    let version = postgres_version(&mut Tx::postgres(connection))?;
+    let version = server_schema::version(&mut Tx::postgres(connection))?;
     if version == 0 {
-        has_schema(&mut Tx::postgres(connection))?;
+        server_schema::is_there(&mut Tx::postgres(connection))?;
     }
     match compare(version, migrations) {
         Found::Current => return Ok(()),
@@ -279,32 +279,20 @@ pub(crate) fn postgres(connection: &mut PgConnection, options: Options) -> Resul
     }
 }
 
-/// Fails if tables would be made in no schema. The lock below would then be NULL, as if another
-/// process held it.
-fn has_schema(tx: &mut Tx<'_>) -> Result<(), Error> {
-    let asked = sql!("SELECT current_schema()::text, current_setting('search_path')");
-    match tx.first(asked, &[], |row| Ok((row.opt_text(0)?, row.text(1)?)))? {
-        Some((None, path)) => {
-            let detail = format!(
-                "search_path ({path}) names no schema that exists and that this role may use; \
-                 CREATE SCHEMA, or GRANT USAGE ON SCHEMA to the role"
-            );
-            Err(Error::new(ErrorKind::Unreachable, detail))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn postgres_locked(connection: &mut PgConnection, options: Options) -> Result<(), Error> {
     let migrations = options.migrations;
     alone(&mut Tx::postgres(connection), options)?;
     // A migration has no time limit, but it waits only 30 s for a table lock: later queries
     // would queue behind it.
-    connection.batch(
+    connection.migrate(
         "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'; \
          CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)",
     )?;
-    let version = postgres_version(&mut Tx::postgres(connection))?;
+    let version = server_schema::version(&mut Tx::postgres(connection))?;
+    if version == 0 {
+        // Not before the lock: another process may just have made our tables.
+        server_schema::is_free(&mut Tx::postgres(connection))?;
+    }
     match compare(version, migrations) {
         Found::Current => return Ok(()),
         Found::Newer(version) => return Err(newer(version, migrations)),
@@ -371,19 +359,6 @@ pub const IDENTITY_TO_COME: &str = "identity_to_come";
 /// The first schema version whose new stores get an identity rule.
 const IDENTITY_SINCE: i64 = 11;
 
-/// The version of the store on a server; zero if there is none.
-pub(crate) fn postgres_version(tx: &mut Tx<'_>) -> Result<i64, Error> {
-    let there = sql!(
-        "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_version'"
-    );
-    if tx.first(there, &[], |row| row.int(0))? != Some(1) {
-        return Ok(0);
-    }
-    let version =
-        tx.first(sql!("SELECT max(version) FROM schema_version"), &[], |r| r.opt_int(0))?;
-    Ok(version.flatten().unwrap_or(0))
-}
-
 impl Tx<'_> {
     /// Marks a store as the target of a copy, or as finished.
     pub(crate) fn mark_version(&mut self, is_finished: bool) -> Result<(), Error> {
@@ -423,7 +398,7 @@ impl Tx<'_> {
                 let asked = sql!("SELECT user_version FROM pragma_user_version");
                 Ok(self.first(asked, &[], |row| row.int(0))?.unwrap_or_default())
             }
-            crate::Dialect::Postgres => postgres_version(self),
+            crate::Dialect::Postgres => server_schema::version(self),
         }
     }
 }
@@ -432,7 +407,7 @@ impl Tx<'_> {
 fn apply(tx: &mut Tx<'_>, version: i64, migrations: &[Migration]) -> Result<(), Error> {
     let before = counts(tx)?;
     for migration in migrations.iter().filter(|migration| migration.version > version) {
-        tx.batch(match tx.dialect() {
+        tx.migrate(match tx.dialect() {
             crate::Dialect::Sqlite => migration.sqlite,
             crate::Dialect::Postgres => migration.postgres,
         })?;

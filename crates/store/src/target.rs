@@ -30,6 +30,30 @@ impl Target {
     }
 }
 
+/// Is this text meant to name a server, but in a form that [`Target::parse`] takes for a path? A
+/// file of that name would be created, and its name may contain a password: `postgres:/host`, or
+/// libpq's `host=db password=secret`.
+#[must_use]
+pub fn is_misspelt_server(text: &str) -> bool {
+    if !matches!(Target::parse(text), Target::File(_)) || text.starts_with("sqlite:") {
+        return false;
+    }
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let is_scheme = matches!(scheme.as_deref(), Some("postgres" | "postgresql"));
+    is_scheme || text.contains("://") || is_conninfo(text)
+}
+
+/// Has it a setting of libpq that names a server? They begin the text or follow a space.
+fn is_conninfo(text: &str) -> bool {
+    ["host", "hostaddr", "dbname", "password"].iter().any(|name| {
+        text.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&text[..at], &text[at + name.len()..]);
+            (before.is_empty() || before.ends_with(char::is_whitespace))
+                && after.trim_start().starts_with('=')
+        })
+    })
+}
+
 /// May this URL contain a password? Yes, if it is unclear where its parts end.
 #[must_use]
 pub fn has_password(url: &str) -> bool {
@@ -110,6 +134,37 @@ mod tests {
             ["postgres://ada@db:5432/work?sslmode=require", "http://h:7420", "a/b.db", ":memory:"]
         {
             assert!(!has_password(db), "{db}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_not_written_as_a_url_is_not_taken_for_a_path() {
+        for db in [
+            "postgres:/ada:s3cret@db/work",
+            "postgres:ada:s3cret@db/work",
+            "PostgreSQL:/db/work",
+            "Postgres://ada:s3cret@db/work",
+            "mysql://ada:s3cret@db/work",
+            "host=db user=ada password=s3cret dbname=work",
+            "user=ada password = 's3 cret'",
+            "user=ada\tdbname=work",
+            "hostaddr=127.0.0.1",
+        ] {
+            assert!(is_misspelt_server(db), "{db}");
+        }
+        for db in [
+            "postgres://ada@db/work",
+            "postgresql:///work?host=/run&password=x",
+            "postgres.db",
+            "/srv/postgres/a.db",
+            "a/host=b.db",
+            "the host of work.db",
+            "ghost=1.db",
+            "sqlite:host=b.db",
+            "sqlite:postgres:x",
+            ":memory:",
+        ] {
+            assert!(!is_misspelt_server(db), "{db}");
         }
     }
 

@@ -171,11 +171,19 @@ impl<'a> Tx<'a> {
         }
     }
 
-    /// Runs several statements that take no parameters: migrations.
+    /// Runs several statements that take no parameters.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
         match &mut self.connection {
             Connection::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
             Connection::Postgres(connection) => connection.batch(sql),
+        }
+    }
+
+    /// Like `batch`, for statements that rewrite whole tables and may take hours.
+    pub(crate) fn migrate(&mut self, sql: &str) -> Result<(), Error> {
+        match &mut self.connection {
+            Connection::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
+            Connection::Postgres(connection) => connection.migrate(sql),
         }
     }
 

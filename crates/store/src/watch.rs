@@ -53,8 +53,8 @@ enum Eye<'s> {
 /// How hints of a server are received.
 enum Ear<'s> {
     /// By a listening connection; `None` while the server is unreachable.
-    Listening { url: String, listener: Option<Box<Listener>> },
-    /// Hints do not pass through a pooler, so the end of the log is queried.
+    Listening { store: &'s Store, url: String, listener: Option<Box<Listener>> },
+    /// Hints pass neither through a pooler nor to a standby, so the end of the log is queried.
     Asking { store: &'s Store, seen: Option<i64> },
 }
 
@@ -76,7 +76,7 @@ impl<'s> Watch<'s> {
     pub(crate) fn server(store: &'s Store, url: &str) -> Result<Self, Error> {
         let ear = match Listener::new(url)? {
             Some(listener) => {
-                Ear::Listening { url: url.to_owned(), listener: Some(Box::new(listener)) }
+                Ear::Listening { store, url: url.to_owned(), listener: Some(Box::new(listener)) }
             }
             None => Ear::Asking { store, seen: end_of_log(store)? },
         };
@@ -165,15 +165,20 @@ fn end_of_log(store: &Store) -> Result<Option<i64>, Error> {
 fn hinted(ear: &mut Ear<'_>, until: Instant) -> bool {
     let left = until.saturating_duration_since(Instant::now());
     match ear {
-        Ear::Listening { url, listener } => match listener {
+        Ear::Listening { store, url, listener } => match listener {
             Some(open) => open.wait(left).unwrap_or_else(|_| {
                 *listener = None;
                 true
             }),
             None => {
                 std::thread::sleep(TICK.min(left));
-                *listener = Listener::new(url).ok().flatten().map(Box::new);
-                listener.is_some()
+                match Listener::new(url) {
+                    Ok(Some(open)) => *listener = Some(Box::new(open)),
+                    // The server that is reached now is a standby.
+                    Ok(None) => *ear = Ear::Asking { store, seen: None },
+                    Err(_) => return false,
+                }
+                true
             }
         },
         Ear::Asking { store, seen } => {

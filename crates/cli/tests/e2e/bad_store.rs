@@ -189,7 +189,12 @@ fn a_server_that_refuses_is_an_answer_with_its_name_and_the_reason() {
 #[test]
 fn a_url_of_another_kind_is_not_taken_for_a_path() {
     let place = Place::sqlite();
-    for db in ["mysql://ada:s3cret@host/work", "Postgres://ada:s3cret@host/work"] {
+    for db in [
+        "mysql://ada:s3cret@host/work",
+        "Postgres://ada:s3cret@host/work",
+        "postgres:/ada:s3cret@host/work",
+        "host=h user=ada password=s3cret dbname=work",
+    ] {
         for punch in users(&place, db) {
             let error = punch.clone().words(["--json"]).refusal(2);
             let expected = json!({

@@ -14,7 +14,7 @@ use super::{disk, fold, trees};
 use crate::migrate::{self, Found};
 use crate::postgres::PgConnection;
 use crate::rows::events::event_base;
-use crate::{Dialect, Error, ErrorKind, Options, Target, Tx, postgres, sql, sqlite};
+use crate::{Dialect, Error, ErrorKind, Options, Target, Tx, postgres, server_schema, sql, sqlite};
 
 /// Work that has been due for this long is overdue: one hour.
 const OVERDUE_S: i64 = 3_600;
@@ -179,20 +179,34 @@ fn file(path: &Path, options: Options) -> (Option<i64>, Vec<Check>) {
 
 fn on_server(url: &str, options: Options, limits: Limits) -> (Option<i64>, Vec<Check>) {
     let version = postgres::look(url).and_then(|mut connection| {
-        let version = postgres::in_view(&mut connection, migrate::postgres_version)?;
+        let version = postgres::in_view(&mut connection, |tx| {
+            let version = server_schema::version(tx)?;
+            if version == 0 {
+                server_schema::is_there(tx)?;
+                server_schema::is_free(tx)?;
+            }
+            Ok(version)
+        })?;
         Ok((connection, version))
     });
     let (connection, version) = match version {
         Ok(found) => found,
         Err(error) => return (None, vec![Check::failed("present", &error)]),
     };
-    if version == 0 {
-        let detail = "there is no store here yet; the first write makes it";
-        return (None, vec![Check::good("present", detail)]);
-    }
     let found = migrate::compare(version, options.migrations);
     let mut patient = Patient::Postgres(Box::new(connection));
-    let mut checks = vec![schema(found, version, options)];
+    if version == 0 {
+        return (None, vec![patient.check("present", |tx| to_come(tx, found))]);
+    }
+    let mut checks = vec![patient.check("schema", |tx| {
+        let schema = schema(found, version, options);
+        Ok(match server_schema::obstacle(tx, found)? {
+            Some((why, hint)) if schema.ok => {
+                Check::bad("schema", format!("version {version}; {why}"), &hint)
+            }
+            _ => schema,
+        })
+    })];
     look_inside(&mut patient, found, &mut checks);
     checks.push(patient.check("horizon", |tx| horizon(tx, limits)));
     for (name, job) in server::CHECKS {
@@ -204,6 +218,16 @@ fn on_server(url: &str, options: Options, limits: Limits) -> (Option<i64>, Vec<C
         Ok(Check::good("disk", format!("the database takes {}", disk::bytes(bytes.unsigned_abs()))))
     }));
     (Some(version), checks)
+}
+
+/// Could the first write make a store here?
+fn to_come(tx: &mut Tx<'_>, found: Found) -> Result<Check, Error> {
+    Ok(match server_schema::obstacle(tx, found)? {
+        Some((why, hint)) => {
+            Check::bad("present", format!("there is no store here yet, and {why}"), &hint)
+        }
+        None => Check::good("present", "there is no store here yet; the first write makes it"),
+    })
 }
 
 /// Checks that need the tables. They run only on a store of our own version.

@@ -138,6 +138,12 @@ impl Address {
         asked.min(CONNECT_TIMEOUT_MAX)
     }
 
+    /// How long to wait for a connection of the pool: as long as a new connection, or one statement
+    /// of the job that has it, may take.
+    pub(super) fn pool_timeout(&self) -> Duration {
+        self.connect_timeout().max(self.statement_timeout)
+    }
+
     /// Settings that go with every BEGIN, because a pooler does not keep session settings.
     pub(super) fn settings(&self) -> Option<String> {
         let limit = self.statement_timeout.as_millis();

@@ -23,8 +23,8 @@ const CLOCK: &str = Dialect::Postgres.clock().postgres;
 /// fit into the socket's buffers, so the two sides cannot block each other.
 const QUEUED_MAX: usize = 200;
 const QUEUED_BYTES_MAX: usize = 256 * 1024;
-/// The time limit of statements that have no other limit: migrations.
-const BATCH_TIME_MAX: Duration = Duration::from_secs(6 * 3600);
+/// The time limit of migrations, which have no limit on the server.
+const MIGRATION_TIME_MAX: Duration = Duration::from_secs(6 * 3600);
 
 /// A connection to a server.
 #[derive(Debug)]
@@ -82,6 +82,11 @@ impl PgConnection {
 
     pub(super) const fn is_broken(&self) -> bool {
         self.line.is_broken()
+    }
+
+    /// Did the server stop answering? A closed connection is not meant.
+    pub(super) const fn is_late(&self) -> bool {
+        self.line.is_late()
     }
 
     /// Has the server responded in this transaction? Then it was alive when the job began.
@@ -173,12 +178,18 @@ impl PgConnection {
         self.run().map(|_| ())
     }
 
-    /// Runs a text of statements without parameters, one after the other, without the usual time
-    /// limit.
+    /// Runs a text of statements without parameters, one after the other.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), Error> {
         self.flush()?;
         self.queued.push(Request::Text(sql.to_owned()));
-        self.run_until(Instant::now() + BATCH_TIME_MAX).map(|_| ())
+        self.run().map(|_| ())
+    }
+
+    /// Like `batch`, without the usual time limit.
+    pub(crate) fn migrate(&mut self, sql: &str) -> Result<(), Error> {
+        self.flush()?;
+        self.queued.push(Request::Text(sql.to_owned()));
+        self.run_until(Instant::now() + MIGRATION_TIME_MAX).map(|_| ())
     }
 
     /// Begins a transaction with its first statement, which also requests the server's clock.

@@ -4,7 +4,7 @@ use std::io;
 
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-use crate::{Error, ErrorKind, error};
+use crate::{Error, ErrorKind, error, server_schema};
 
 pub(super) fn late() -> Error {
     Error::new(ErrorKind::Unreachable, "the server did not answer in time")
@@ -69,7 +69,10 @@ impl Refused {
 /// Converts an error that came after the login. The server closes the connection after a FATAL error
 /// and after a PANIC, so a new connection may succeed.
 pub(super) fn said_in_session(error: &tokio_postgres::Error) -> Error {
-    let said = said(error);
+    let mut said = said(error);
+    if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        said.detail.push_str(&format!("\nHINT: {}", server_schema::denied()));
+    }
     match said.kind {
         ErrorKind::Backend if is_fatal(error) => Error::new(ErrorKind::Unreachable, said.detail),
         _ => said,

@@ -96,16 +96,21 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// `None` behind a pooler, because notifications do not pass through it.
+    /// `None` behind a pooler, because notifications do not pass through it, and on a standby,
+    /// which accepts no LISTEN.
     pub(crate) fn new(url: &str) -> Result<Option<Self>, Error> {
         let address = Address::parse(url, Options::default())?;
         if address.is_pooler {
             return Ok(None);
         }
         let mut connection = PgConnection::connect(&address)?;
-        let rows = connection.query("SELECT current_schema()::text", &[])?;
-        let schema = rows.first().map_or(Ok(None), |row| row.text(0))?;
-        let schema = schema.unwrap_or_default().to_owned();
+        let asked = "SELECT current_schema()::text, pg_is_in_recovery()::text";
+        let rows = connection.query(asked, &[])?;
+        let column = |n| rows.first().map_or(Ok(None), |row| row.text(n));
+        if column(1)? == Some("true") {
+            return Ok(None);
+        }
+        let schema = column(0)?.unwrap_or_default().to_owned();
         connection.batch("LISTEN punchlist_events")?;
         Ok(Some(Self { line: connection.into_line(), schema }))
     }

@@ -38,6 +38,8 @@ pub(super) struct Line {
     is_named: bool,
     limit: Duration,
     lost: Option<Error>,
+    /// Was it lost because the server did not answer in time?
+    is_late: bool,
     /// Payloads of notifications that have arrived.
     notified: Vec<String>,
     /// The password, which must not appear in any error.
@@ -74,6 +76,7 @@ impl Line {
                     is_named,
                     limit: Duration::ZERO,
                     lost: None,
+                    is_late: false,
                     notified: Vec::new(),
                     secret,
                 })
@@ -92,6 +95,11 @@ impl Line {
     /// Is the connection lost, or did the server send something we cannot parse?
     pub(super) const fn is_broken(&self) -> bool {
         self.lost.is_some()
+    }
+
+    /// Is the connection lost because the server did not answer in time?
+    pub(super) const fn is_late(&self) -> bool {
+        self.is_late
     }
 
     /// Sends one query as text. Returns all values of the result.
@@ -147,6 +155,7 @@ impl Line {
             lost: &mut self.lost,
         }
         .land(flights);
+        self.is_late |= self.lost.is_some() && self.control.is_late();
         let mut is_fatal = false;
         for (answer, is_wanted) in landed.into_iter().zip(wanted) {
             if let Err(error) = &answer {

@@ -151,7 +151,10 @@ impl Postgres {
             connection.begin(statement);
             match connection.clock() {
                 Ok(_) => return Ok(connection),
-                Err(error) if error.kind == ErrorKind::Unreachable && connection.is_used() => {}
+                Err(error)
+                    if error.kind == ErrorKind::Unreachable
+                        && connection.is_used()
+                        && !connection.is_late() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -159,12 +162,14 @@ impl Postgres {
 }
 
 /// Did the connection die in the pool before the server saw the job? All connections do when the
-/// server restarts. Such a connection is dropped, and the job runs on the next one.
+/// server restarts. Such a connection is dropped, and the job runs on the next one. A server that
+/// does not answer in time would not answer there either, and the caller would wait once more.
 fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool {
     let failed = answer.as_ref().err().and_then(Failure::store);
     failed.is_some_and(|error| error.kind == ErrorKind::Unreachable)
         && connection.is_used()
         && !connection.has_begun()
+        && !connection.is_late()
 }
 
 /// When a hint is sent to subscribers.

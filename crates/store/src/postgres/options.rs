@@ -45,6 +45,10 @@ impl Own {
         let mut rest = Vec::new();
         let options = query.trim_start_matches('?').split('&');
         for option in options.filter(|option| !option.is_empty()) {
+            if !is_escaped(option) {
+                let why = "% is followed by two hexadecimal digits in an option; write % as %25";
+                return Err(why.to_owned());
+            }
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             let [name, value] =
                 [name, value].map(|text| percent_decode_str(text).decode_utf8_lossy());
@@ -139,9 +143,18 @@ impl Own {
     }
 }
 
+/// Do two hexadecimal digits follow each `%`? The library would keep any other one as it is.
+fn is_escaped(option: &str) -> bool {
+    option
+        .split('%')
+        .skip(1)
+        .all(|rest| rest.len() >= 2 && rest.bytes().take(2).all(|digit| digit.is_ascii_hexdigit()))
+}
+
 /// Checks an option that the library parses. The library's own message would repeat the option.
 fn check(name: &str, value: &str) -> Result<(), String> {
-    let is_number = || value.parse::<i64>().is_ok();
+    // The library ignores a negative number.
+    let is_number = || value.parse::<i64>().is_ok_and(|number| number >= 0);
     let (is_good, expected) = match name {
         "user" | "password" | "dbname" | "options" | "application_name" | "load_balance_hosts" => {
             return Ok(());
@@ -248,6 +261,23 @@ mod tests {
             let refused = Own::default().take_from(&url).err().unwrap_or_default();
             assert!(!refused.contains("unknown"), "{name}: {refused}");
         }
+    }
+
+    #[test]
+    fn a_negative_time_and_a_wrong_escape_are_refused() {
+        let refused = |option: &str| {
+            let url = format!("postgres://db/work?{option}");
+            Own::default().take_from(&url).err().unwrap_or_default()
+        };
+        for name in ["connect_timeout", "keepalives_idle", "keepalives_interval"] {
+            assert_eq!(refused(&format!("{name}=-1")), format!("{name} is a number of seconds"));
+            assert_eq!(refused(&format!("{name}=0")), "");
+        }
+        let why = "% is followed by two hexadecimal digits in an option; write % as %25";
+        for wrong in ["%zz", "%", "%4", "a%2", "%%41", "%é"] {
+            assert_eq!(refused(&format!("application_name={wrong}")), why, "{wrong}");
+        }
+        assert_eq!(refused("application_name=100%25%C3%A9"), "");
     }
 
     #[test]

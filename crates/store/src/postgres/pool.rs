@@ -1,10 +1,11 @@
 //! A small pool of blocking connections. They are created on demand and reused; if all are in use,
-//! a caller waits.
+//! a caller waits, but not forever.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use super::{Address, PgConnection};
-use crate::{Error, Options};
+use crate::{Error, ErrorKind, Options};
 
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -34,6 +35,7 @@ impl Pool {
     /// Takes a connection for exclusive use. It must be returned with `give_back`, or dropped as a
     /// [`Taken`], which frees its slot.
     pub(super) fn take(&self) -> Result<Taken<'_>, Error> {
+        let deadline = Instant::now() + self.address.pool_timeout();
         let mut state = self.state();
         loop {
             while let Some(connection) = state.idle.pop() {
@@ -45,7 +47,12 @@ impl Pool {
             if state.out < self.connections_max {
                 break;
             }
-            state = self.came_back.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(self.all_in_use());
+            }
+            let woken = self.came_back.wait_timeout(state, left);
+            (state, _) = woken.unwrap_or_else(PoisonError::into_inner);
         }
         state.out += 1;
         drop(state);
@@ -54,9 +61,22 @@ impl Pool {
         Ok(taken)
     }
 
+    fn all_in_use(&self) -> Error {
+        let (all, waited_s) = (self.connections_max, self.address.pool_timeout().as_secs());
+        let detail = match all {
+            1 => "the only connection to the server has".to_owned(),
+            _ => format!("all {all} connections to the server have"),
+        };
+        let detail = format!(
+            "{detail} been in use for {waited_s} s; if this happens often, add ?pool_size= with a \
+             larger number to the URL"
+        );
+        Error::new(ErrorKind::Busy, detail)
+    }
+
     /// Returns a connection that is fit for the next job.
     pub(super) fn give_back(&self, mut taken: Taken<'_>) {
-        if let Some(mut connection) = taken.connection.take() {
+        if let Some(mut connection) = taken.connection.take_if(|taken| !taken.is_broken()) {
             connection.mark_used();
             self.state().idle.push(connection);
         }
@@ -72,8 +92,15 @@ pub(super) struct Taken<'a> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        self.pool.state().out -= 1;
+        let is_late = self.connection.as_ref().is_some_and(PgConnection::is_late);
+        let mut state = self.pool.state();
+        state.out -= 1;
+        // The server does not answer on the idle connections either. Each would cost its next user
+        // the whole time limit.
+        let silent = if is_late { std::mem::take(&mut state.idle) } else { Vec::new() };
+        drop(state);
         self.pool.came_back.notify_one();
+        drop(silent);
     }
 }
 

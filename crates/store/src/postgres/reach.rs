@@ -6,10 +6,14 @@ use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
+#[cfg(unix)]
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustls::ClientConfig;
+#[cfg(unix)]
+use socket2::{Domain, SockAddr, Type};
 use socket2::{SockRef, TcpKeepalive};
 use tokio_postgres::Config;
 use tokio_postgres::config::Host;
@@ -177,16 +181,41 @@ fn reach(place: &Place, config: &Config, limit: Duration) -> io::Result<Link> {
         (_, Some(address)) => tcp(address, place.port, config, limit).map(Link::Tcp),
         #[cfg(unix)]
         (Host::Unix(folder), None) => {
-            UnixStream::connect(folder.join(format!(".s.PGSQL.{}", place.port))).map(Link::Unix)
+            unix(&folder.join(format!(".s.PGSQL.{}", place.port)), limit).map(Link::Unix)
         }
     }
 }
 
+/// A connection to a Unix socket. While the server does not accept connections and the socket's
+/// queue is full, connecting waits. The limit for writing limits that, too: socket2's
+/// `connect_timeout` fails at once instead, because a full queue is not a connection in progress.
+#[cfg(unix)]
+fn unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
+    let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_write_timeout(Some(limit))?;
+    socket.connect(&SockAddr::unix(path)?).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => io::Error::new(io::ErrorKind::TimedOut, "timed out"),
+        _ => error,
+    })?;
+    Ok(UnixStream::from(std::os::fd::OwnedFd::from(socket)))
+}
+
 /// A connection to the first address of this name that answers.
 fn tcp(name: &str, port: u16, config: &Config, limit: Duration) -> io::Result<TcpStream> {
+    let deadline = Instant::now() + limit;
+    let addresses: Vec<SocketAddr> = (name, port).to_socket_addrs()?.collect();
+    first_of(&addresses, config, deadline)
+}
+
+/// Tries the addresses in turn. Each gets its share of the time that is left, so that one that does
+/// not answer leaves time for the next.
+fn first_of(addresses: &[SocketAddr], config: &Config, deadline: Instant) -> io::Result<TcpStream> {
     let mut failed = io::Error::other("there is no address of that name");
-    for address in (name, port).to_socket_addrs()? {
-        match tcp_at(address, config, limit) {
+    for (n, address) in addresses.iter().enumerate() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let share = left / u32::try_from(addresses.len() - n).unwrap_or(u32::MAX);
+        // A limit of zero is not accepted.
+        match tcp_at(*address, config, share.max(Duration::from_millis(1))) {
             Ok(stream) => return Ok(stream),
             Err(error) => failed = error,
         }
@@ -233,5 +262,35 @@ fn is_of_the_kind(line: &mut Line, wanted: Kind, deadline: Instant) -> Result<()
         Kind::Primary if is_standby => Err(unreached("the server is a standby")),
         Kind::Standby if !is_standby => Err(unreached("the server is not a standby")),
         _ => Ok(()),
+    }
+}
+
+// Elsewhere, an address whose queue is full refuses the connection.
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn all_addresses_of_a_name_share_one_time_limit_and_each_is_tried() {
+        let stream = || socket2::Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let full = stream();
+        full.bind(&SockAddr::from(SocketAddr::from(([127, 0, 0, 1], 0)))).unwrap();
+        full.listen(0).unwrap();
+        let address = full.local_addr().unwrap();
+        let first = stream();
+        first.connect(&address).unwrap();
+        let silent = address.as_socket().unwrap();
+
+        let limit = Duration::from_secs(1);
+        let start = Instant::now();
+        let failed = first_of(&[silent; 8], &Config::new(), start + limit).unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
+        assert!(start.elapsed() < 4 * limit, "{:?}", start.elapsed());
+
+        let open = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addresses = [silent, open.local_addr().unwrap()];
+        first_of(&addresses, &Config::new(), Instant::now() + limit).unwrap();
     }
 }

@@ -58,9 +58,10 @@ impl Plain {
 
     /// The timeout to set, which is the time left; `None` if `current` is close enough to it.
     fn timeout(&self, current: Duration) -> io::Result<Option<Duration>> {
-        let deadline = self.control.state().deadline;
-        let left = deadline.saturating_duration_since(Instant::now());
+        let mut state = self.control.state();
+        let left = state.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
+            state.is_late = true;
             return Err(io::ErrorKind::TimedOut.into());
         }
         // A timeout of zero would mean forever.

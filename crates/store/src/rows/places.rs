@@ -214,7 +214,7 @@ impl Tx<'_> {
 
     /// Computes the missing keys of all tasks in the store.
     pub(crate) fn fill_keys(&mut self) -> Result<(), Error> {
-        self.batch(match self.dialect() {
+        self.migrate(match self.dialect() {
             Dialect::Sqlite => include_str!("../schema/sqlite/tree_keys.sql"),
             Dialect::Postgres => include_str!("../schema/postgres/tree_keys.sql"),
         })
@@ -223,7 +223,7 @@ impl Tx<'_> {
     /// Fills in which assignments were made by taking, as the log says. Exports from before that
     /// column lack it.
     pub(crate) fn fill_taken(&mut self) -> Result<(), Error> {
-        self.batch(match self.dialect() {
+        self.migrate(match self.dialect() {
             Dialect::Sqlite => include_str!("../schema/sqlite/taken.sql"),
             Dialect::Postgres => include_str!("../schema/postgres/taken.sql"),
         })

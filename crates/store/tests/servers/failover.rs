@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls};
-use punchlist_store::ErrorKind;
+use punchlist_store::{ErrorKind, sql};
 use punchlist_testkit::server::{OwnServer, Setup};
 
-use super::{open, refused, write, written};
+use super::{ask, open, refused, write, written};
 
 /// Contract, "PostgreSQL": several hosts, `target_session_attrs`.
 #[test]
@@ -36,6 +36,20 @@ fn a_store_continues_on_the_standby_that_takes_over() {
     while written(&reader).unwrap().len() < 2 {
         assert!(Instant::now() < deadline, "the standby does not follow");
     }
+
+    // A standby accepts no LISTEN, so its log is read at intervals.
+    let mut watch = reader.watch().unwrap();
+    let append = sql!(
+        "INSERT INTO events (seq, v, type, project_id, aggregate, actor, cause, at, data) \
+         VALUES (1, 1, 'x', 'p', 'a', 'me', 'test', 1, '{}')"
+    );
+    assert_eq!(store.write(move |tx| tx.execute(append, &[])), Ok(1));
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while ask(&reader, sql!("SELECT type FROM events")).unwrap().is_none() {
+        assert!(Instant::now() < deadline, "the watch does not see the event");
+        watch.wait(Duration::from_secs(20)).unwrap();
+    }
+    drop(watch);
 
     // Here the standby is the last one that is asked, so that its answer becomes the error.
     let hosts = format!("127.0.0.1:{},127.0.0.1:{}", primary.port(), standby.port());
