@@ -1,8 +1,9 @@
 //! Hints: a `NOTIFY` after each commit, so that followers of the log read at once.
 //!
 //! Inside a transaction, a notification would serialise commits, so it is sent afterwards. The
-//! writers of one process share hints: while one is being sent, a writer that commits only requests
-//! another. A lost hint costs latency, never data.
+//! writers of one process share hints: while one is being sent, a writer that commits leaves its
+//! hint to the next writer to finish, which sends it together with its own COMMIT. Without another
+//! writer, it is sent at once. A lost hint costs latency, never data.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,9 +17,9 @@ use crate::{Error, Options};
 const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', true), \
     pg_notify('punchlist_events', current_schema()::text)";
 
-/// How many hints one writer sends for others before it stops. Under load, the next writer
-/// continues.
-const ROUNDS_MAX: u32 = 8;
+/// A writer counts on another one only if that one began this recently: an older one may be waiting
+/// for a lock.
+const RECENT: Duration = Duration::from_millis(20);
 
 #[derive(Debug, Default)]
 pub(super) struct Hints {
@@ -28,7 +29,11 @@ pub(super) struct Hints {
 #[derive(Debug, Default)]
 struct State {
     on_its_way: bool,
-    wanted: bool,
+    /// A writer has committed, and no hint was sent since.
+    is_owed: bool,
+    /// The writers that have not ended, and when each began.
+    writers: Vec<(u64, Instant)>,
+    last: u64,
 }
 
 impl Hints {
@@ -36,56 +41,77 @@ impl Hints {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Commits a job that has written events, and sends a hint. The hint is sent with the COMMIT if
-    /// no other is being sent. Returns false if the hint failed: the commit is valid, but the
-    /// connection must not be used again.
+    /// A writer that begins.
+    pub(super) fn writer(&self) -> Writer<'_> {
+        let mut state = self.state();
+        state.last += 1;
+        let id = state.last;
+        state.writers.push((id, Instant::now()));
+        Writer { hints: self, id }
+    }
+}
+
+/// A writer, from its BEGIN to its end.
+#[derive(Debug)]
+pub(super) struct Writer<'h> {
+    hints: &'h Hints,
+    id: u64,
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        self.hints.state().writers.retain(|(id, _)| *id != self.id);
+    }
+}
+
+impl Writer<'_> {
+    /// Commits a job that has written events, and sends a hint or leaves it to another writer. The
+    /// hint is sent with the COMMIT if no other is being sent. Returns false if the hint failed: the
+    /// commit is valid, but the connection must not be used again.
     pub(super) fn commit(&self, connection: &mut PgConnection) -> Result<bool, Error> {
         if !self.takes_its_turn() {
             connection.commit()?;
-            // The writer that is sending a hint checks again before it finishes.
-            return Ok(!self.takes_its_turn() || self.send_on(connection));
+            self.hints.state().is_owed = true;
+            return Ok(self.settle(connection));
         }
-        match connection.commit_and(Some(NOTIFY)) {
-            Ok(works) => Ok(works && self.send_on_if_wanted(connection)),
-            Err(error) => {
-                self.state().on_its_way = false;
-                Err(error)
-            }
+        let committed = connection.commit_and(Some(NOTIFY));
+        {
+            let mut state = self.hints.state();
+            state.on_its_way = false;
+            // It was for others, too.
+            state.is_owed |= committed.is_err();
         }
+        Ok(committed? && self.settle(connection))
     }
 
-    /// Does this writer send the hint? If not, the writer that is sending is asked for one more.
+    /// Does this writer send the hint with its COMMIT? It is then for all that have committed.
     fn takes_its_turn(&self) -> bool {
-        let mut state = self.state();
-        let first = !state.on_its_way;
-        (state.on_its_way, state.wanted) = (true, !first);
-        first
+        let mut state = self.hints.state();
+        let is_first = !std::mem::replace(&mut state.on_its_way, true);
+        state.is_owed &= !is_first;
+        is_first
     }
 
-    /// Sends hints for writers that committed meanwhile, up to a limit.
-    fn send_on_if_wanted(&self, connection: &mut PgConnection) -> bool {
-        for _ in 0..ROUNDS_MAX {
-            {
-                let mut state = self.state();
-                if !state.wanted {
-                    state.on_its_way = false;
-                    return true;
-                }
-                state.wanted = false;
-            }
-            if connection.query(NOTIFY, &[]).is_err() {
-                self.state().on_its_way = false;
-                return false;
-            }
+    /// Sends the hint that is owed, unless another writer will. Every writer does this when it ends,
+    /// so the last one sends it. Returns false if the hint failed.
+    pub(super) fn settle(&self, connection: &mut PgConnection) -> bool {
+        if !self.takes_the_debt() {
+            return true;
         }
-        self.state().on_its_way = false;
-        true
+        let is_sent = connection.query(NOTIFY, &[]).is_ok();
+        self.hints.state().on_its_way = false;
+        is_sent
     }
 
-    /// Sends at least one hint.
-    fn send_on(&self, connection: &mut PgConnection) -> bool {
-        self.state().wanted = true;
-        self.send_on_if_wanted(connection)
+    /// Does this writer send the hint that is owed?
+    fn takes_the_debt(&self) -> bool {
+        let mut state = self.hints.state();
+        let ends_soon = |(id, began): &(u64, Instant)| *id != self.id && began.elapsed() < RECENT;
+        if !state.is_owed || state.on_its_way || state.writers.iter().any(ends_soon) {
+            return false;
+        }
+        (state.on_its_way, state.is_owed) = (true, false);
+        true
     }
 }
 
@@ -127,5 +153,64 @@ impl Listener {
                 return Ok(false);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The writer has committed without a hint of its own.
+    fn owes(hints: &Hints) {
+        hints.state().is_owed = true;
+    }
+
+    fn arrived(hints: &Hints) {
+        hints.state().on_its_way = false;
+    }
+
+    /// Makes all writers so old that nobody counts on them.
+    fn wait(hints: &Hints) {
+        for (_, began) in &mut hints.state().writers {
+            *began = began.checked_sub(RECENT).expect("the machine has run for 20 ms");
+        }
+    }
+
+    #[test]
+    fn the_last_of_several_writers_sends_what_is_owed() {
+        let hints = Hints::default();
+        let (first, second, third) = (hints.writer(), hints.writer(), hints.writer());
+        assert!(first.takes_its_turn());
+        assert!(!second.takes_its_turn(), "one is on its way");
+        owes(&hints);
+        assert!(!second.takes_the_debt(), "one is on its way");
+        drop(second);
+        arrived(&hints);
+        assert!(!first.takes_the_debt(), "the third one will");
+        drop(first);
+        assert!(third.takes_the_debt(), "nobody else is left");
+        arrived(&hints);
+        assert!(!third.takes_the_debt(), "it was sent");
+    }
+
+    #[test]
+    fn a_commit_sends_what_others_owe() {
+        let hints = Hints::default();
+        let (first, second) = (hints.writer(), hints.writer());
+        owes(&hints);
+        assert!(!first.takes_the_debt());
+        assert!(second.takes_its_turn());
+        arrived(&hints);
+        assert!(!second.takes_the_debt());
+    }
+
+    #[test]
+    fn nobody_counts_on_a_writer_that_began_long_ago() {
+        let hints = Hints::default();
+        let _waits_for_a_lock = hints.writer();
+        wait(&hints);
+        let writer = hints.writer();
+        owes(&hints);
+        assert!(writer.takes_the_debt());
     }
 }

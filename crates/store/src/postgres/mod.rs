@@ -189,13 +189,16 @@ fn in_transaction<T, E: Failure>(
     hints: &Hints,
     tell: Tell,
 ) -> (Result<T, E>, bool) {
+    let writer = hints.writer();
     let mut tx = Tx::postgres(connection);
     let answer = job(&mut tx);
     let is_news = tell == Tell::Always || tx.event_count > 0;
     match answer {
         Ok(answer) => {
-            let committed =
-                if is_news { hints.commit(connection) } else { connection.commit().map(|()| true) };
+            let committed = match is_news {
+                true => writer.commit(connection),
+                false => connection.commit().map(|()| writer.settle(connection)),
+            };
             match committed {
                 Ok(is_sound) => (Ok(answer), is_sound),
                 Err(error) => (Err(error.into()), false),
@@ -205,7 +208,8 @@ fn in_transaction<T, E: Failure>(
             // Return the job's own error. If the rollback fails, the lost connection has rolled
             // back anyway.
             drop(connection.rollback());
-            (Err(error), true)
+            let is_sound = error.store().is_some() || writer.settle(connection);
+            (Err(error), is_sound)
         }
     }
 }
