@@ -4,7 +4,7 @@
 //! it must have no effect outside the transaction. Nothing is answered before the commit.
 
 use crate::migrate::{MIGRATIONS, Migration};
-use crate::postgres::Postgres;
+use crate::postgres::{CopyLock, Postgres};
 use crate::sqlite::Sqlite;
 use crate::watch::Watch;
 use crate::{Dialect, Error, Failure, Target, Tx};
@@ -90,6 +90,15 @@ impl Store {
             Target::File(path) => Watch::file(path, Options::default()),
             Target::Memory => Watch::memory(self),
             Target::Postgres(url) => Watch::server(self, url),
+        }
+    }
+
+    /// Keeps other copies into this store out while the result exists. Processes on one file wait
+    /// for each other's transactions only.
+    pub(crate) fn lock_for_a_copy(&self) -> Result<Option<CopyLock>, Error> {
+        match &self.backend {
+            Backend::Sqlite(_) => Ok(None),
+            Backend::Postgres(postgres) => postgres.lock_for_a_copy(),
         }
     }
 

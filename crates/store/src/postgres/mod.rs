@@ -143,6 +143,20 @@ impl Postgres {
         Ok(answer)
     }
 
+    /// Locks this schema against other copies into it, until the result is dropped or the process
+    /// ends. `None` behind a pooler, where a session's lock would stay with a connection that others
+    /// use.
+    pub(crate) fn lock_for_a_copy(&self) -> Result<Option<CopyLock>, Error> {
+        let Some(mut connection) = self.pool.beside()? else { return Ok(None) };
+        let lock = "SELECT CASE WHEN pg_try_advisory_lock(1346586701, hashtext(current_schema())) \
+                    THEN 'mine' END";
+        let rows = connection.query(lock, &[])?;
+        match rows.first().map_or(Ok(None), |row| row.text(0))? {
+            Some(_) => Ok(Some(CopyLock { connection })),
+            None => Err(Error::new(ErrorKind::Busy, "another copy into it is running")),
+        }
+    }
+
     /// A connection whose server has answered the BEGIN. A job that can run only once must not get
     /// a connection that died in the pool.
     fn begun(&self, statement: &'static str) -> Result<Taken<'_>, Error> {
@@ -170,6 +184,21 @@ fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool
         && connection.is_used()
         && !connection.has_begun()
         && !connection.is_late()
+}
+
+/// The lock of a copy, and the connection that holds it.
+#[derive(Debug)]
+pub(crate) struct CopyLock {
+    connection: PgConnection,
+}
+
+impl Drop for CopyLock {
+    fn drop(&mut self) {
+        // The server would release it when it notices the end of the connection. After this, the
+        // next copy can begin at once.
+        let unlock = "SELECT pg_advisory_unlock(1346586701, hashtext(current_schema()))";
+        drop(self.connection.query(unlock, &[]));
+    }
 }
 
 /// When a hint is sent to subscribers.

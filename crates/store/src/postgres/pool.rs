@@ -61,6 +61,15 @@ impl Pool {
         Ok(taken)
     }
 
+    /// A connection that does not belong to the pool, for what lasts as long as a session. `None`
+    /// behind a pooler, which has no sessions of ours.
+    pub(super) fn beside(&self) -> Result<Option<PgConnection>, Error> {
+        match self.address.is_pooler {
+            true => Ok(None),
+            false => PgConnection::connect(&self.address).map(Some),
+        }
+    }
+
     fn all_in_use(&self) -> Error {
         let (all, waited_s) = (self.connections_max, self.address.pool_timeout().as_secs());
         let detail = match all {

@@ -155,3 +155,23 @@ fn a_target_that_is_not_empty_is_not_changed() {
         assert_eq!(whole(&fixture.store, &to(&place)), Err(BadImport::NotEmpty));
     }
 }
+
+/// Each would write its parts between those of the other.
+#[test]
+fn a_second_copy_into_the_same_server_is_refused_while_the_first_one_runs() {
+    let (fixture, place) = (full(Backend::SqliteFile), TestStore::new(Backend::Postgres));
+    let (first, second) = (to(&place), to(&place));
+    let mut refused = Vec::new();
+    let copied = copy(&fixture.store, &first, &mut |_| {
+        refused.push(whole(&fixture.store, &second));
+        ControlFlow::Continue(())
+    });
+    copied.unwrap();
+    assert!(refused.len() > 1);
+    for refused in refused {
+        let Err(BadImport::Store(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!(error, Error::new(ErrorKind::Busy, "another copy into it is running"));
+    }
+    // The first one no longer holds the lock.
+    assert!(matches!(whole(&fixture.store, &second), Err(BadImport::NotEmpty)));
+}

@@ -51,6 +51,7 @@ fn everything() -> impl Iterator<Item = &'static Table> {
 /// target is opened with [`crate::Options::is_copied_into`]. `go_on` gets the number of rows copied
 /// so far.
 pub fn copy(from: &Store, to: &Store, go_on: &mut GoOn<'_>) -> Result<Copied, BadImport> {
+    let _alone = to.lock_for_a_copy()?;
     let found = to.write_once(begin)?;
     let resumed = Sink::new(to, found.clone(), go_on).take_in(from);
     let (digest, imported, resumed_after) = match resumed {
