@@ -93,8 +93,9 @@ impl Asker {
         Ok((actor, proof))
     }
 
-    /// The envelope of one call, on the heap, because futures that hold it are moved. Values in `_meta` take precedence over flags and headers. One that
-    /// is not a text is refused: if it were ignored, a write could be made twice, or elsewhere.
+    /// The envelope of one call, on the heap, because futures that hold it are moved. Values in
+    /// `_meta` take precedence over flags and headers. One that is not a text is refused: if it were
+    /// ignored, a write could be made twice, or elsewhere.
     pub(crate) fn envelope(&self, meta: &JsonObject) -> Result<Box<Envelope>, Error> {
         let say = |name: &str| text(meta, name);
         let mut envelope = Box::new(Envelope::clone(&self.envelope));
