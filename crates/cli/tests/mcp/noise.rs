@@ -328,7 +328,11 @@ fn every_request_of_a_refused_batch_is_answered() {
 fn a_batch_is_answered_as_one_in_the_revision_that_has_them() {
     let place = Place::sqlite();
     let served = Served::start(&place);
-    let request = |id: Value, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    let request = |id: Value, method: &str, params: Value| {
+        let mut request = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        request["params"] = params;
+        request
+    };
     let hello = json!({ "protocolVersion": "2025-03-26", "capabilities": {},
         "clientInfo": { "name": "test", "version": "0" } });
     let create = |title: &str| {
