@@ -18,8 +18,9 @@ pub(crate) fn command() -> Command {
         .long_about(
             "Check the store and the agent hosts, and say how to fix problems.\n\n\
              Checks the schema's version, the database's integrity, whether the tables agree with \
-             the log, overdue work, the disk, and who may read the file. Nothing is changed. It \
-             also works on stores that are damaged or newer.\n\n\
+             the log, overdue work, the disk, and who may read the file. It repairs nothing. Like \
+             every command it first migrates a store of an older version, and makes the tables in \
+             an empty database. It also works on stores that are damaged or newer.\n\n\
              Shows for each agent host whether its sessions here are governed: installed, set up, \
              trusted, when its hooks last fired, and its version.\n\n\
              Exit code 0: nothing is wrong; 1: a check failed.",
