@@ -21,6 +21,9 @@ mod row;
 mod socket;
 mod tls;
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::{Error, ErrorKind, Failure, Options, Tx, migrate};
 use address::Address;
 pub(crate) use connection::PgConnection;
@@ -31,6 +34,10 @@ pub(crate) use row::PgRow;
 
 /// How often a colliding job is run before it fails.
 const ATTEMPTS_MAX: u32 = 12;
+/// How long to wait for the lock of another copy. The server takes a moment to notice that the
+/// process that held it was killed.
+const COPY_LOCK_WAIT: Duration = Duration::from_secs(2);
+const COPY_LOCK_LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A separate connection to a server. It does not migrate the schema.
 pub(crate) fn look(url: &str) -> Result<PgConnection, Error> {
@@ -150,10 +157,16 @@ impl Postgres {
         let Some(mut connection) = self.pool.beside()? else { return Ok(None) };
         let lock = "SELECT CASE WHEN pg_try_advisory_lock(1346586701, hashtext(current_schema())) \
                     THEN 'mine' END";
-        let rows = connection.query(lock, &[])?;
-        match rows.first().map_or(Ok(None), |row| row.text(0))? {
-            Some(_) => Ok(Some(CopyLock { connection })),
-            None => Err(Error::new(ErrorKind::Busy, "another copy into it is running")),
+        let deadline = Instant::now() + COPY_LOCK_WAIT;
+        loop {
+            let rows = connection.query(lock, &[])?;
+            if rows.first().map_or(Ok(None), |row| row.text(0))?.is_some() {
+                return Ok(Some(CopyLock { connection }));
+            }
+            if Instant::now() >= deadline {
+                return Err(Error::new(ErrorKind::Busy, "another copy into it is running"));
+            }
+            thread::sleep(COPY_LOCK_LOOK_EVERY);
         }
     }
 

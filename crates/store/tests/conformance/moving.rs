@@ -161,17 +161,14 @@ fn a_target_that_is_not_empty_is_not_changed() {
 fn a_second_copy_into_the_same_server_is_refused_while_the_first_one_runs() {
     let (fixture, place) = (full(Backend::SqliteFile), TestStore::new(Backend::Postgres));
     let (first, second) = (to(&place), to(&place));
-    let mut refused = Vec::new();
+    let mut refused = None;
     let copied = copy(&fixture.store, &first, &mut |_| {
-        refused.push(whole(&fixture.store, &second));
+        refused.get_or_insert_with(|| whole(&fixture.store, &second));
         ControlFlow::Continue(())
     });
     copied.unwrap();
-    assert!(refused.len() > 1);
-    for refused in refused {
-        let Err(BadImport::Store(error)) = refused else { panic!("{refused:?}") };
-        assert_eq!(error, Error::new(ErrorKind::Busy, "another copy into it is running"));
-    }
+    let Some(Err(BadImport::Store(error))) = refused else { panic!("{refused:?}") };
+    assert_eq!(error, Error::new(ErrorKind::Busy, "another copy into it is running"));
     // The first one no longer holds the lock.
     assert!(matches!(whole(&fixture.store, &second), Err(BadImport::NotEmpty)));
 }
