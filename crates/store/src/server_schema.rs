@@ -4,7 +4,7 @@
 use crate::migrate::Found;
 use crate::{Error, ErrorKind, Tx, sql};
 
-/// Where a role is told what it needs.
+/// What to do if the role lacks rights.
 const AS_OWNER: &str = "run `punch doctor` once as the owner of the schema; \"Roles and grants\" in \
                         docs/postgres.md says what each role needs";
 
@@ -15,7 +15,7 @@ pub(crate) fn denied() -> String {
 
 fn not_ours(name: &str) -> Error {
     let detail = format!(
-        "its schema has a `{name}` that is not punchlist's: use a schema of its own, for example \
+        "its schema has a `{name}` that is not punchlist's: give punchlist a schema of its own, for example \
          CREATE SCHEMA punchlist, and add ?options=-csearch_path%3Dpunchlist to the URL"
     );
     Error::new(ErrorKind::NotOurs, detail)

@@ -141,7 +141,11 @@ impl Address {
     /// How long to wait for a connection of the pool: as long as a new connection, or one statement
     /// of the job that has it, may take.
     pub(super) fn pool_timeout(&self) -> Duration {
-        self.connect_timeout().max(self.statement_timeout)
+        let statement = match self.statement_timeout {
+            Duration::ZERO => ANSWER_TIMEOUT_MAX,
+            limit => limit,
+        };
+        self.connect_timeout().max(statement)
     }
 
     /// Settings that go with every BEGIN, because a pooler does not keep session settings.

@@ -84,7 +84,7 @@ impl PgConnection {
         self.line.is_broken()
     }
 
-    /// Did the server stop answering? A closed connection is not meant.
+    /// Did the server stop answering? False if it closed the connection.
     pub(super) const fn is_late(&self) -> bool {
         self.line.is_late()
     }
@@ -336,6 +336,10 @@ impl PgConnection {
                 }
                 Err(error) => {
                     self.has_failed |= self.is_open;
+                    // Its answer does not come any more, and its place is another's now.
+                    if matches!(self.along, Along::Queued(_)) {
+                        self.along = Along::Nothing;
+                    }
                     return Err(error);
                 }
             }

@@ -17,6 +17,10 @@ use crate::{Error, Options};
 const NOTIFY: &str = "SELECT set_config('synchronous_commit', 'off', true), \
     pg_notify('punchlist_events', current_schema()::text)";
 
+/// How many hints one writer sends for others before it stops. Under load, the next writer
+/// continues.
+const ROUNDS_MAX: u32 = 8;
+
 /// A writer counts on another one only if that one began this recently: an older one may be waiting
 /// for a lock.
 const RECENT: Duration = Duration::from_millis(20);
@@ -69,19 +73,16 @@ impl Writer<'_> {
     /// hint is sent with the COMMIT if no other is being sent. Returns false if the hint failed: the
     /// commit is valid, but the connection must not be used again.
     pub(super) fn commit(&self, connection: &mut PgConnection) -> Result<bool, Error> {
-        if !self.takes_its_turn() {
-            connection.commit()?;
-            self.hints.state().is_owed = true;
-            return Ok(self.settle(connection));
-        }
-        let committed = connection.commit_and(Some(NOTIFY));
+        let is_mine = self.takes_its_turn();
+        let committed = connection.commit_and(is_mine.then_some(NOTIFY));
         {
             let mut state = self.hints.state();
-            state.on_its_way = false;
-            // It was for others, too.
-            state.is_owed |= committed.is_err();
+            state.on_its_way &= !is_mine;
+            // If it failed, it was for others, too.
+            state.is_owed |= !is_mine || committed.is_err();
         }
-        Ok(committed? && self.settle(connection))
+        let is_settled = self.settle(connection);
+        Ok(committed? && is_settled)
     }
 
     /// Does this writer send the hint with its COMMIT? It is then for all that have committed.
@@ -95,19 +96,26 @@ impl Writer<'_> {
     /// Sends the hint that is owed, unless another writer will. Every writer does this when it ends,
     /// so the last one sends it. Returns false if the hint failed.
     pub(super) fn settle(&self, connection: &mut PgConnection) -> bool {
-        if !self.takes_the_debt() {
-            return true;
+        for _ in 0..ROUNDS_MAX {
+            if connection.is_broken() || !self.takes_the_debt() {
+                return true;
+            }
+            let is_sent = connection.query(NOTIFY, &[]).is_ok();
+            self.hints.state().on_its_way = false;
+            if !is_sent {
+                return false;
+            }
+            // Others may have committed meanwhile.
         }
-        let is_sent = connection.query(NOTIFY, &[]).is_ok();
-        self.hints.state().on_its_way = false;
-        is_sent
+        true
     }
 
-    /// Does this writer send the hint that is owed?
+    /// Does this writer send the hint that is owed? If not, nobody counts on it any more.
     fn takes_the_debt(&self) -> bool {
         let mut state = self.hints.state();
         let ends_soon = |(id, began): &(u64, Instant)| *id != self.id && began.elapsed() < RECENT;
         if !state.is_owed || state.on_its_way || state.writers.iter().any(ends_soon) {
+            state.writers.retain(|(id, _)| *id != self.id);
             return false;
         }
         (state.on_its_way, state.is_owed) = (true, false);
@@ -169,10 +177,14 @@ mod tests {
         hints.state().on_its_way = false;
     }
 
-    /// Makes all writers so old that nobody counts on them.
-    fn wait(hints: &Hints) {
+    /// Makes all writers old, so that nobody counts on them, or young, however slow the test is.
+    fn set_age(hints: &Hints, is_old: bool) {
+        let hour = Duration::from_secs(3_600);
         for (_, began) in &mut hints.state().writers {
-            *began = began.checked_sub(RECENT).expect("the machine has run for 20 ms");
+            *began = match is_old {
+                true => began.checked_sub(RECENT).expect("the machine has run for 20 ms"),
+                false => Instant::now() + hour,
+            };
         }
     }
 
@@ -180,15 +192,17 @@ mod tests {
     fn the_last_of_several_writers_sends_what_is_owed() {
         let hints = Hints::default();
         let (first, second, third) = (hints.writer(), hints.writer(), hints.writer());
+        set_age(&hints, false);
         assert!(first.takes_its_turn());
         assert!(!second.takes_its_turn(), "one is on its way");
         owes(&hints);
         assert!(!second.takes_the_debt(), "one is on its way");
-        drop(second);
         arrived(&hints);
         assert!(!first.takes_the_debt(), "the third one will");
-        drop(first);
-        assert!(third.takes_the_debt(), "nobody else is left");
+        assert!(third.takes_the_debt(), "the others have ended, although they are not dropped yet");
+        owes(&hints);
+        arrived(&hints);
+        assert!(third.takes_the_debt(), "somebody committed meanwhile");
         arrived(&hints);
         assert!(!third.takes_the_debt(), "it was sent");
     }
@@ -197,6 +211,7 @@ mod tests {
     fn a_commit_sends_what_others_owe() {
         let hints = Hints::default();
         let (first, second) = (hints.writer(), hints.writer());
+        set_age(&hints, false);
         owes(&hints);
         assert!(!first.takes_the_debt());
         assert!(second.takes_its_turn());
@@ -208,7 +223,7 @@ mod tests {
     fn nobody_counts_on_a_writer_that_began_long_ago() {
         let hints = Hints::default();
         let _waits_for_a_lock = hints.writer();
-        wait(&hints);
+        set_age(&hints, true);
         let writer = hints.writer();
         owes(&hints);
         assert!(writer.takes_the_debt());

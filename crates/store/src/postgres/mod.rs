@@ -250,7 +250,7 @@ fn in_transaction<T, E: Failure>(
             // Return the job's own error. If the rollback fails, the lost connection has rolled
             // back anyway.
             drop(connection.rollback());
-            let is_sound = error.store().is_some() || writer.settle(connection);
+            let is_sound = writer.settle(connection);
             (Err(error), is_sound)
         }
     }

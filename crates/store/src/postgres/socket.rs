@@ -66,7 +66,8 @@ impl Plain {
         }
         // A timeout of zero would mean forever.
         let left = left.max(Duration::from_millis(1));
-        Ok((left.abs_diff(current) > TIMEOUT_SLACK).then_some(left))
+        let is_unset = current.is_zero();
+        Ok((is_unset || left.abs_diff(current) > TIMEOUT_SLACK).then_some(left))
     }
 }
 

@@ -10,12 +10,14 @@ use punchlist_testkit::{Backend, TestStore};
 
 /// A role that may log in and read this schema's names, dropped with the test.
 struct Role {
-    name: &'static str,
+    name: String,
     operator: Client,
 }
 
 impl Role {
-    fn new(name: &'static str, place: &TestStore) -> Self {
+    fn new(name: &str, place: &TestStore) -> Self {
+        // Roles belong to the whole server, which other test runs may use.
+        let name = format!("{name}_{}", std::process::id());
         let mut operator = Client::connect(&postgres_url(), NoTls).unwrap();
         let schema = schema(place);
         operator
@@ -34,7 +36,7 @@ impl Role {
 
 impl Drop for Role {
     fn drop(&mut self) {
-        let name = self.name;
+        let name = &self.name;
         let gone = format!("DROP OWNED BY {name}; DROP ROLE {name}");
         self.operator.batch_execute(&gone).ok();
     }
@@ -88,10 +90,8 @@ fn an_examination_reports_a_role_that_may_not_make_or_migrate_the_store() {
     let place = TestStore::new(Backend::Postgres);
     let mut role = Role::new("punchlist_no_tables", &place);
     let url = role.url(&place);
-    let why = format!(
-        "punchlist_no_tables may not make or change tables in the schema {}",
-        schema(&place)
-    );
+    let (name, schema_name) = (&role.name, schema(&place));
+    let why = format!("{name} may not make or change tables in the schema {schema_name}");
     let found = failed(&url);
     assert_eq!(found.name, "present");
     assert_eq!(found.detail, format!("there is no store here yet, and {why}"));
@@ -151,8 +151,9 @@ fn the_tables_of_another_program_are_recognised_and_left_alone() {
         let place = with_tables(tables);
         let error = refused(&place.url());
         assert_eq!(error.kind, ErrorKind::NotOurs, "{tables}: {error:?}");
-        let said =
-            format!("its schema has a `{name}` that is not punchlist's: use a schema of its own");
+        let said = format!(
+            "its schema has a `{name}` that is not punchlist's: give punchlist a schema of its own"
+        );
         assert!(error.detail.starts_with(&said), "{tables}: {error:?}");
         let found = failed(&place.url());
         assert_eq!(found.name, "present", "{tables}: {found:?}");
