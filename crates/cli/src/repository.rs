@@ -81,7 +81,9 @@ impl Tree {
         if let Some(first) = commit.as_deref().and_then(recall) {
             return Some(first);
         }
-        let all = self.ask(&["rev-list", "--max-parents=0", commit.as_deref().unwrap_or("HEAD")]);
+        // As it was committed: what replaces commits here is not there in other clones.
+        let from = commit.as_deref().unwrap_or("HEAD");
+        let all = self.ask(&["--no-replace-objects", "rev-list", "--max-parents=0", from]);
         let first = all?.lines().last().map(str::to_owned)?;
         if let Some(commit) = commit {
             remember(&commit, &first);
@@ -93,7 +95,8 @@ impl Tree {
     fn head(&self) -> Head {
         let Some(head) = read(&self.git.join("HEAD")) else { return Head::Unclear };
         let Some(branch) = head.trim().strip_prefix("ref: ") else { return Head::of(&head) };
-        if !branch.starts_with("refs/") || branch.contains("..") {
+        // Other references may belong to one worktree, and are kept elsewhere.
+        if !branch.starts_with("refs/heads/") || branch.contains("..") {
             return Head::Unclear;
         }
         let loose = self.common.join(branch);

@@ -200,7 +200,10 @@ impl Ops {
             let clock = tx.clock()?;
             tx.forget_mcp_entries(clock.plus_seconds(-KEPT_S))?;
             for (name, read) in &lists {
-                tx.put_mcp_entry(&holder, EntryKind::List, (name, read), clock)?;
+                // Another first stream may have begun at the same time.
+                if tx.mcp_entry(&holder, EntryKind::List, name)?.is_none() {
+                    tx.put_mcp_entry(&holder, EntryKind::List, (name, read), clock)?;
+                }
             }
             Ok::<_, punchlist_store::Error>(())
         })?)

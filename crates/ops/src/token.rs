@@ -259,8 +259,11 @@ pub(crate) fn with_token<T>(
             let done = job(tx);
             match tx.asked_fact() {
                 Ok(fact) => refuse(fact).and(done),
-                // The connection is lost, most likely for the job, too.
-                Err(error) => done.and(Err(error.into())),
+                // The connection is lost. If that was no error of the job's, it did not notice.
+                Err(error) => Err(match done {
+                    Err(failed @ Error::Store(_)) => failed,
+                    _ => error.into(),
+                }),
             }
         }
     }

@@ -596,3 +596,23 @@ fn a_question_under_a_cancelled_id_is_refused() {
     // Another id asks as usual.
     ask(&mut talk, &port());
 }
+
+/// The client's user must see the whole question. Bounds of numbers survive the protocol's form;
+/// a list of allowed numbers does not, so such a form waits in the inbox.
+#[test]
+fn a_form_is_asked_through_the_client_only_if_all_of_it_can_be() {
+    let place = Place::sqlite();
+    let served = Served::start(&place);
+    let mut talk = asking(&served, &[]);
+    let form = |field: Value| {
+        let schema = json!({ "type": "object", "properties": { "load": field } });
+        json!({ "name": "form", "arguments": { "title": "Deploy", "schema": schema } })
+    };
+    let bounded = json!({ "type": "number", "minimum": 2, "maximum": 5, "title": "Load" });
+    let (mut stream, call, question) = ask(&mut talk, &form(bounded));
+    assert_eq!(talk.respond(&question, &accept(&json!({ "load": 3 }))), 202);
+    assert_eq!(result(&mut stream, &call)["response"]["load"], 3);
+    let listed = json!({ "type": "integer", "enum": [80, 443] });
+    let parked = talk.request("tools/call", &form(listed));
+    assert_eq!(parked["result"]["structuredContent"]["state"], "open", "{parked}");
+}

@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use super::asker::Asker;
 use super::http::{accepted, admitted};
-use super::judge::{Judged, MESSAGE_MAX, member};
+use super::judge::{INTERNAL_ERROR, Judged, MESSAGE_MAX, error, member};
 use super::session::Session;
-use crate::http::problem::of_type;
+use crate::http::problem::{of_type, problem};
 use crate::http::state::Shared;
 
 pub(super) async fn answer(
@@ -35,7 +35,12 @@ pub(super) async fn answer(
         session
     });
     let mut answers = Vec::new();
-    for message in messages {
+    for (index, mut message) in messages.into_iter().enumerate() {
+        // Progress would make the response a stream.
+        if let Some(meta) = message.pointer_mut("/params/_meta").and_then(Value::as_object_mut) {
+            meta.shift_remove("progressToken");
+        }
+        let id = message.get("id").cloned().unwrap_or_default();
         let (bytes, judged) = (Bytes::from(message.to_string()), member(message));
         // Notifications and responses have no answer.
         let is_answered = match &judged {
@@ -44,11 +49,19 @@ pub(super) async fn answer(
             Judged::Nothing => false,
         };
         let sent = (parts.clone(), Ok((judged, bytes)));
-        let response =
-            Box::pin(admitted(state, asker.clone(), session.clone(), false, sent)).await?;
-        match answer_in(response).await {
+        let answered = Box::pin(admitted(state, asker.clone(), session.clone(), false, sent)).await;
+        let answer = match answered {
+            Ok(response) => answer_in(response).await,
+            Err(error) => Err(problem(&error)),
+        };
+        match answer {
             Ok(answer) if is_answered => answers.push(answer),
-            Err(refused) if is_answered => return Ok(refused),
+            Err(refused) if index == 0 && is_answered => return Ok(refused),
+            // The messages before it are done, so their answers must not be lost.
+            Err(refused) if is_answered => {
+                let why = format!("this message failed with the HTTP status {}", refused.status());
+                answers.push(error(&id, INTERNAL_ERROR, &why));
+            }
             _ => {}
         }
     }

@@ -118,8 +118,24 @@ pub(crate) fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
     let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
     let params: ElicitRequestParams = serde_json::from_value(params).ok()?;
     // The protocol has no list of allowed numbers, for example, and the user must see all of it.
-    let is_whole = json!(params)["requestedSchema"] == schema;
-    is_whole.then_some(params)
+    is_same(&json!(params)["requestedSchema"], &schema).then_some(params)
+}
+
+/// Are two values equal? `1` and `1.0` are, because the library reads some numbers as floats.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let is_there = |(name, value): (&String, &Value)| {
+                other.get(name).is_some_and(|o| is_same(value, o))
+            };
+            one.len() == other.len() && one.iter().all(is_there)
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, o)| is_same(one, o))
+        }
+        (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
+        (one, other) => one == other,
+    }
 }
 
 /// The user's answer to the gate. `None` if there is no answer yet.

@@ -28,6 +28,7 @@ pub(crate) const MESSAGE_MAX: usize = 8 << 20;
 const PARSE_ERROR: i64 = -32_700;
 pub(crate) const INVALID_REQUEST: i64 = -32_600;
 const INVALID_PARAMS: i64 = -32_602;
+pub(crate) const INTERNAL_ERROR: i64 = -32_603;
 
 /// From this revision on there is no handshake, and these methods are unknown.
 const NO_HANDSHAKE: &str = "2026-07-28";
@@ -111,6 +112,7 @@ const ALONE: [&str; 2] = ["initialize", "subscriptions/listen"];
 /// The messages of a batch. `None` if this is not a batch, or a refused one. The caller must have
 /// checked that the revision has batches.
 pub(crate) fn batch(line: &[u8]) -> Option<Vec<Value>> {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     if line.trim_ascii_start().first() != Some(&b'[') {
         return None;
     }
@@ -248,7 +250,7 @@ pub(crate) fn wrong(id: Option<Value>, code: i64, why: String) -> Judged {
     Judged::Wrong(error(&id.unwrap_or(Value::Null), code, &why), why)
 }
 
-fn error(id: &Value, code: i64, why: &str) -> Value {
+pub(crate) fn error(id: &Value, code: i64, why: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": why } })
 }
 

@@ -12,7 +12,7 @@ use super::McpServer;
 use super::changes::{Change, PATIENCE, PAUSE, SUBSCRIPTIONS_MAX, Watched};
 use super::notices::LISTS_PAUSE;
 use super::pulse::Beats;
-use super::resources::{failed, not_found};
+use super::resources::{failed, not_found, refused_or_failed};
 use crate::http::state::blocking;
 
 impl McpServer {
@@ -113,7 +113,7 @@ impl McpServer {
                 Ok(())
             }
             Ok(false) => Err(not_found(&uri, None)),
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(refused_or_failed(&error)),
         }
     }
 

@@ -16,7 +16,7 @@ use super::McpServer;
 use super::asking::send;
 use super::changes::{Change, PATIENCE, PAUSE, RESOURCES, SUBSCRIPTIONS_MAX, TOOLS, Watched};
 use super::pulse::Beats;
-use super::resources::{URI_MAX, failed, not_found};
+use super::resources::{URI_MAX, failed, not_found, refused_or_failed};
 use crate::http::sse::{self, Gone, Pipe};
 
 /// The shortest time between two reads for a client that subscribed to nothing. Most hosts have such
@@ -61,7 +61,7 @@ impl McpServer {
                 Err(ErrorData::invalid_params(message, None))
             }
             Ok(None) => Err(not_found(&uri, None)),
-            Err(error) => Err(failed(&error)),
+            Err(error) => Err(refused_or_failed(&error)),
         }
     }
 
@@ -90,7 +90,11 @@ impl McpServer {
                 if known.lists.is_empty() {
                     let mut now = Watched::default();
                     now.lists(&server.asker, server.choice, true, true)?;
-                    ops.mcp_follow_lists(&session, now.lists_read())?;
+                    match ops.mcp_follow_lists(&session, now.lists_read()) {
+                        // A store that takes no writes can still be followed, without the lists.
+                        Err(error) if error.meaning().http < 500 => return Err(error),
+                        _ => {}
+                    }
                 }
                 Ok(Some(()))
             })

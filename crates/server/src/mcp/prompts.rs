@@ -12,7 +12,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::asker::Asker;
-use super::resources::{failed, is_absent};
+use super::resources::{self, failed, is_absent};
 
 const FIXED_MS: u64 = 3_600_000;
 /// The longest goal, in characters: as long as a title.
@@ -53,14 +53,16 @@ pub(crate) async fn prompt(
     if issue.is_some() {
         envelope.context.issue = issue;
         // The named issue is only read, so it need not be the one that the session is bound to.
-        envelope.context.session = None;
-        envelope.context.own_session = None;
+        let context = &mut envelope.context;
+        (context.session, context.own_session, context.host_session) = (None, None, None);
+        context.processes = Vec::new();
     }
     let state = asker.run(envelope, state).await;
     let state = match state {
         Ok(state) => state,
         // Without a session the prompt has no state. But a named issue must exist.
         Err(error) if is_absent(&error) && !is_named => String::new(),
+        Err(error) if error.meaning().http == 401 => return Err(resources::refused(&error)),
         Err(error) if error.meaning().http < 500 => return Err(refused(&error)),
         Err(error) => return Err(failed(&error)),
     };

@@ -111,9 +111,8 @@ pub(crate) async fn resource(asker: &Asker, uri: &str) -> Result<ReadResourceRes
     let (thing, envelope) = (address.thing.clone(), asker.reading(&address.project));
     let read = asker.run(envelope, move |ops, envelope| read(ops, envelope, &thing)).await;
     let content = read.map_err(|error| match error.meaning().http {
-        401 => refused(&error),
-        _ if is_absent(&error) => not_found(uri, Some(&error)),
-        _ => failed(&error),
+        400 | 403 | 404 => not_found(uri, Some(&error)),
+        _ => refused_or_failed(&error),
     })?;
     let (kind, text) = shown(&content);
     let contents = ResourceContents::text(text, uri).with_mime_type(kind);
@@ -141,6 +140,11 @@ pub(crate) fn not_found(uri: &str, why: Option<&Error>) -> ErrorData {
 /// An error of the caller, such as a revoked token.
 pub(crate) fn refused(error: &Error) -> ErrorData {
     ErrorData::invalid_request(error.to_string(), Some(error.to_json()))
+}
+
+/// The error of a caller without a valid token, or one that the request did not cause.
+pub(crate) fn refused_or_failed(error: &Error) -> ErrorData {
+    if error.meaning().http == 401 { refused(error) } else { failed(error) }
 }
 
 /// An error that the request did not cause, such as an unreachable store.
@@ -256,10 +260,7 @@ pub(crate) async fn listed(
     let page = move |ops: &Ops, envelope: &Envelope| Listing { ops, envelope }.page(cursor);
     let envelope = asker.reading(asker.project());
     let page = asker.run(envelope, page).await;
-    let (resources, next) = page.map_err(|error| match error.meaning().http {
-        401 => refused(&error),
-        _ => failed(&error),
-    })?;
+    let (resources, next) = page.map_err(|error| refused_or_failed(&error))?;
     let mut result = ListResourcesResult::with_all_items(resources);
     result.next_cursor = next.map(|next| next.to_string());
     Ok(result.with_ttl_ms(0).with_cache_scope(CacheScope::Private))

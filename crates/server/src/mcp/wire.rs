@@ -383,6 +383,12 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
+        // What was answered of a batch is not lost with the rest of it.
+        for batch in &mut self.batches {
+            batch.waiting.clear();
+        }
+        self.answer_batches();
+        while self.answers.join_next().await.is_some() {}
         drop(self.write.lock().await.take());
         Ok(())
     }
