@@ -217,9 +217,7 @@ pub(crate) fn default_store() -> Result<PathBuf, Failure> {
 
 /// Our folder in the user's data directory.
 pub(crate) fn data_folder() -> Result<PathBuf, Failure> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let data = absolute("XDG_DATA_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
+    let data = settings::user_folder("XDG_DATA_HOME", ".local/share")
         .ok_or_else(|| Failure::usage("there is no HOME; name the store with --db".to_owned()))?;
     Ok(data.join("punchlist"))
 }

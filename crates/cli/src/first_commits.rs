@@ -5,12 +5,13 @@
 //! each line of the file has such a commit and the first commit of its history. A lost or useless
 //! file only costs time.
 
-use std::env;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use punchlist_store::outside;
+
+use crate::settings::user_folder;
 
 /// How many commits are remembered. The ones that were added last stay.
 const KEPT_MAX: usize = 100;
@@ -48,10 +49,7 @@ fn add(file: &Path, commit: &str, first: &str) -> io::Result<()> {
 }
 
 fn file() -> Option<PathBuf> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let cache =
-        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
-    Some(cache.join("punchlist").join("first-commits"))
+    Some(user_folder("XDG_CACHE_HOME", ".cache")?.join("punchlist").join("first-commits"))
 }
 
 /// Is this the full id of a commit (SHA-1 or SHA-256)?

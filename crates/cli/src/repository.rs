@@ -81,7 +81,7 @@ impl Tree {
         if let Some(first) = commit.as_deref().and_then(recall) {
             return Some(first);
         }
-        // As it was committed: what replaces commits here is not there in other clones.
+        // `git replace` may change the history in this clone only, so it is ignored.
         let from = commit.as_deref().unwrap_or("HEAD");
         let all = self.ask(&["--no-replace-objects", "rev-list", "--max-parents=0", from]);
         let first = all?.lines().last().map(str::to_owned)?;

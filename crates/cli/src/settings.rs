@@ -58,8 +58,11 @@ impl Settings {
 
 /// The path of the user's own file, if there is a config directory.
 pub(crate) fn user_file() -> Option<PathBuf> {
+    user_folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("punchlist").join(FILE))
+}
+
+/// A folder of the user: the one that the variable names, otherwise this one in the home folder.
+pub(crate) fn user_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    absolute("XDG_CONFIG_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".config")))
-        .map(|folder| folder.join("punchlist").join(FILE))
+    absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(in_home)))
 }

@@ -259,7 +259,7 @@ pub(crate) fn with_token<T>(
             let done = job(tx);
             match tx.asked_fact() {
                 Ok(fact) => refuse(fact).and(done),
-                // The connection is lost. If that was no error of the job's, it did not notice.
+                // The rule could not be read, so the answer of the job must not be returned.
                 Err(error) => Err(match done {
                     Err(failed @ Error::Store(_)) => failed,
                     _ => error.into(),

@@ -260,7 +260,7 @@ pub(crate) fn postgres(connection: &mut PgConnection, options: Options) -> Resul
     // Check the version first: usually nothing is to be done, and no lock is needed.
     let version = server_schema::version(&mut Tx::postgres(connection))?;
     if version == 0 {
-        server_schema::is_there(&mut Tx::postgres(connection))?;
+        server_schema::require_schema(&mut Tx::postgres(connection))?;
     }
     match compare(version, migrations) {
         Found::Current => return Ok(()),
@@ -291,7 +291,7 @@ fn postgres_locked(connection: &mut PgConnection, options: Options) -> Result<()
     let version = server_schema::version(&mut Tx::postgres(connection))?;
     if version == 0 {
         // Not before the lock: another process may just have made our tables.
-        server_schema::is_free(&mut Tx::postgres(connection))?;
+        server_schema::require_free_names(&mut Tx::postgres(connection))?;
     }
     match compare(version, migrations) {
         Found::Current => return Ok(()),

@@ -50,7 +50,7 @@ pub(crate) fn version(tx: &mut Tx<'_>) -> Result<i64, Error> {
 
 /// Fails if tables would be made in no schema. The lock of a migration would then be NULL, as if
 /// another process held it.
-pub(crate) fn is_there(tx: &mut Tx<'_>) -> Result<(), Error> {
+pub(crate) fn require_schema(tx: &mut Tx<'_>) -> Result<(), Error> {
     let asked = sql!("SELECT current_schema()::text, current_setting('search_path')");
     match tx.first(asked, &[], |row| Ok((row.opt_text(0)?, row.text(1)?)))? {
         Some((None, path)) => {
@@ -65,7 +65,7 @@ pub(crate) fn is_there(tx: &mut Tx<'_>) -> Result<(), Error> {
 }
 
 /// Fails if another program has tables with the names of ours. There is no store here yet.
-pub(crate) fn is_free(tx: &mut Tx<'_>) -> Result<(), Error> {
+pub(crate) fn require_free_names(tx: &mut Tx<'_>) -> Result<(), Error> {
     let asked = sql!(
         "SELECT min(c.relname::text) FROM pg_class AS c \
          JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() \

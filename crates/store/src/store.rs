@@ -4,7 +4,7 @@
 //! it must have no effect outside the transaction. Nothing is answered before the commit.
 
 use crate::migrate::{MIGRATIONS, Migration};
-use crate::postgres::{CopyLock, Postgres};
+use crate::postgres::{PgConnection, Postgres};
 use crate::sqlite::Sqlite;
 use crate::watch::Watch;
 use crate::{Dialect, Error, Failure, Target, Tx};
@@ -95,7 +95,7 @@ impl Store {
 
     /// Keeps other copies into this store out while the result exists. Processes on one file wait
     /// for each other's transactions only.
-    pub(crate) fn lock_for_a_copy(&self) -> Result<Option<CopyLock>, Error> {
+    pub(crate) fn lock_for_a_copy(&self) -> Result<Option<PgConnection>, Error> {
         match &self.backend {
             Backend::Sqlite(_) => Ok(None),
             Backend::Postgres(postgres) => postgres.lock_for_a_copy(),

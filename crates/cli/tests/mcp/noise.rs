@@ -289,7 +289,8 @@ fn a_client_that_never_reads_fills_no_memory() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Only one revision has batches. In the others each request of one is told so under its id.
+/// Only one revision has batches. In the others, every request of a batch gets an error under its
+/// id.
 #[test]
 fn every_request_of_a_refused_batch_is_answered() {
     let place = Place::sqlite();

@@ -71,7 +71,7 @@ pub(super) async fn answer(
     }
 }
 
-/// The answer to one message; or the response itself, if it is none and refuses the whole request.
+/// The answer to one message. If the response is not an answer, it is returned unchanged.
 async fn answer_in(response: Response) -> Result<Value, Response> {
     let kind = response.headers().get(header::CONTENT_TYPE);
     let is_answer = matches!(response.status(), StatusCode::OK | StatusCode::BAD_REQUEST)

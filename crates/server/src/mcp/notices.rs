@@ -1,8 +1,8 @@
 //! The stream of a session over HTTP in the handshake era: a list, or what its client subscribed to,
 //! has changed.
 //!
-//! Lists and subscriptions are in the store, each with a digest of what was last announced. So any server
-//! may have the stream, a restart loses no change, and of two streams one announces it.
+//! Lists and subscriptions are in the store, each with a digest of what was last announced. So any
+//! server may have the stream, a restart loses no change, and of two streams one announces it.
 
 use std::time::{Duration, Instant};
 

@@ -208,7 +208,7 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
             || self.batches.iter().any(|batch| batch.waiting.contains(id))
     }
 
-    /// Remembers what a message means for others, when it is passed on.
+    /// Keeps track of a message that is passed on: a request is unanswered now, or one is cancelled.
     fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
         match message {
             JsonRpcMessage::Request(request) => drop(self.unanswered.insert(request.id.clone())),

@@ -182,8 +182,8 @@ fn on_server(url: &str, options: Options, limits: Limits) -> (Option<i64>, Vec<C
         let version = postgres::in_view(&mut connection, |tx| {
             let version = server_schema::version(tx)?;
             if version == 0 {
-                server_schema::is_there(tx)?;
-                server_schema::is_free(tx)?;
+                server_schema::require_schema(tx)?;
+                server_schema::require_free_names(tx)?;
             }
             Ok(version)
         })?;

@@ -34,7 +34,7 @@ pub(super) struct Hints {
 struct State {
     on_its_way: bool,
     /// A writer has committed, and no hint was sent since.
-    is_owed: bool,
+    is_pending: bool,
     /// The writers that have not ended, and when each began.
     writers: Vec<(u64, Instant)>,
     last: u64,
@@ -78,26 +78,26 @@ impl Writer<'_> {
         {
             let mut state = self.hints.state();
             state.on_its_way &= !is_mine;
-            // If it failed, it was for others, too.
-            state.is_owed |= !is_mine || committed.is_err();
+            // A hint that failed was for the other writers, too.
+            state.is_pending |= !is_mine || committed.is_err();
         }
-        let is_settled = self.settle(connection);
-        Ok(committed? && is_settled)
+        let is_sent = self.send_pending(connection);
+        Ok(committed? && is_sent)
     }
 
     /// Does this writer send the hint with its COMMIT? It is then for all that have committed.
     fn takes_its_turn(&self) -> bool {
         let mut state = self.hints.state();
         let is_first = !std::mem::replace(&mut state.on_its_way, true);
-        state.is_owed &= !is_first;
+        state.is_pending &= !is_first;
         is_first
     }
 
-    /// Sends the hint that is owed, unless another writer will. Every writer does this when it ends,
-    /// so the last one sends it. Returns false if the hint failed.
-    pub(super) fn settle(&self, connection: &mut PgConnection) -> bool {
+    /// Sends the pending hint, unless another writer will. Every writer does this when it ends, so
+    /// the last one sends it. Returns false if the hint failed.
+    pub(super) fn send_pending(&self, connection: &mut PgConnection) -> bool {
         for _ in 0..ROUNDS_MAX {
-            if connection.is_broken() || !self.takes_the_debt() {
+            if connection.is_broken() || !self.takes_the_pending_hint() {
                 return true;
             }
             let is_sent = connection.query(NOTIFY, &[]).is_ok();
@@ -110,15 +110,15 @@ impl Writer<'_> {
         true
     }
 
-    /// Does this writer send the hint that is owed? If not, nobody counts on it any more.
-    fn takes_the_debt(&self) -> bool {
+    /// Does this writer send the pending hint? If not, the others no longer count on it.
+    fn takes_the_pending_hint(&self) -> bool {
         let mut state = self.hints.state();
         let ends_soon = |(id, began): &(u64, Instant)| *id != self.id && began.elapsed() < RECENT;
-        if !state.is_owed || state.on_its_way || state.writers.iter().any(ends_soon) {
+        if !state.is_pending || state.on_its_way || state.writers.iter().any(ends_soon) {
             state.writers.retain(|(id, _)| *id != self.id);
             return false;
         }
-        (state.on_its_way, state.is_owed) = (true, false);
+        (state.on_its_way, state.is_pending) = (true, false);
         true
     }
 }
@@ -168,9 +168,9 @@ impl Listener {
 mod tests {
     use super::*;
 
-    /// The writer has committed without a hint of its own.
-    fn owes(hints: &Hints) {
-        hints.state().is_owed = true;
+    /// A writer commits while another one's hint is on its way.
+    fn leaves_a_hint(hints: &Hints) {
+        hints.state().is_pending = true;
     }
 
     fn arrived(hints: &Hints) {
@@ -189,34 +189,37 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_several_writers_sends_what_is_owed() {
+    fn the_last_of_several_writers_sends_the_pending_hint() {
         let hints = Hints::default();
         let (first, second, third) = (hints.writer(), hints.writer(), hints.writer());
         set_age(&hints, false);
         assert!(first.takes_its_turn());
         assert!(!second.takes_its_turn(), "one is on its way");
-        owes(&hints);
-        assert!(!second.takes_the_debt(), "one is on its way");
+        leaves_a_hint(&hints);
+        assert!(!second.takes_the_pending_hint(), "one is on its way");
         arrived(&hints);
-        assert!(!first.takes_the_debt(), "the third one will");
-        assert!(third.takes_the_debt(), "the others have ended, although they are not dropped yet");
-        owes(&hints);
+        assert!(!first.takes_the_pending_hint(), "the third one will");
+        assert!(
+            third.takes_the_pending_hint(),
+            "the others have ended, although they are not dropped yet"
+        );
+        leaves_a_hint(&hints);
         arrived(&hints);
-        assert!(third.takes_the_debt(), "somebody committed meanwhile");
+        assert!(third.takes_the_pending_hint(), "somebody committed meanwhile");
         arrived(&hints);
-        assert!(!third.takes_the_debt(), "it was sent");
+        assert!(!third.takes_the_pending_hint(), "it was sent");
     }
 
     #[test]
-    fn a_commit_sends_what_others_owe() {
+    fn a_commit_sends_the_hint_that_others_left() {
         let hints = Hints::default();
         let (first, second) = (hints.writer(), hints.writer());
         set_age(&hints, false);
-        owes(&hints);
-        assert!(!first.takes_the_debt());
+        leaves_a_hint(&hints);
+        assert!(!first.takes_the_pending_hint());
         assert!(second.takes_its_turn());
         arrived(&hints);
-        assert!(!second.takes_the_debt());
+        assert!(!second.takes_the_pending_hint());
     }
 
     #[test]
@@ -225,7 +228,7 @@ mod tests {
         let _waits_for_a_lock = hints.writer();
         set_age(&hints, true);
         let writer = hints.writer();
-        owes(&hints);
-        assert!(writer.takes_the_debt());
+        leaves_a_hint(&hints);
+        assert!(writer.takes_the_pending_hint());
     }
 }

@@ -21,9 +21,6 @@ mod row;
 mod socket;
 mod tls;
 
-use std::thread;
-use std::time::{Duration, Instant};
-
 use crate::{Error, ErrorKind, Failure, Options, Tx, migrate};
 use address::Address;
 pub(crate) use connection::PgConnection;
@@ -34,10 +31,6 @@ pub(crate) use row::PgRow;
 
 /// How often a colliding job is run before it fails.
 const ATTEMPTS_MAX: u32 = 12;
-/// How long to wait for the lock of another copy. The server takes a moment to notice that the
-/// process that held it was killed.
-const COPY_LOCK_WAIT: Duration = Duration::from_secs(2);
-const COPY_LOCK_LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// A separate connection to a server. It does not migrate the schema.
 pub(crate) fn look(url: &str) -> Result<PgConnection, Error> {
@@ -150,23 +143,20 @@ impl Postgres {
         Ok(answer)
     }
 
-    /// Locks this schema against other copies into it, until the result is dropped or the process
-    /// ends. `None` behind a pooler, where a session's lock would stay with a connection that others
-    /// use.
-    pub(crate) fn lock_for_a_copy(&self) -> Result<Option<CopyLock>, Error> {
+    /// Locks this schema against other copies into it, until the connection is dropped or the
+    /// process ends. Waits a moment for the lock, because a server does not notice at once that the
+    /// process that held it was killed. `None` behind a pooler, where a session's lock would stay
+    /// with a connection that others use.
+    pub(crate) fn lock_for_a_copy(&self) -> Result<Option<PgConnection>, Error> {
         let Some(mut connection) = self.pool.beside()? else { return Ok(None) };
-        let lock = "SELECT CASE WHEN pg_try_advisory_lock(1346586701, hashtext(current_schema())) \
-                    THEN 'mine' END";
-        let deadline = Instant::now() + COPY_LOCK_WAIT;
-        loop {
-            let rows = connection.query(lock, &[])?;
-            if rows.first().map_or(Ok(None), |row| row.text(0))?.is_some() {
-                return Ok(Some(CopyLock { connection }));
+        connection.batch("SET lock_timeout = '2s'")?;
+        let lock = "SELECT pg_advisory_lock(1346586701, hashtext(current_schema()))";
+        match connection.query(lock, &[]) {
+            Ok(_) => Ok(Some(connection)),
+            Err(error) if error.kind == ErrorKind::Busy => {
+                Err(Error::new(ErrorKind::Busy, "another copy into it is running"))
             }
-            if Instant::now() >= deadline {
-                return Err(Error::new(ErrorKind::Busy, "another copy into it is running"));
-            }
-            thread::sleep(COPY_LOCK_LOOK_EVERY);
+            Err(error) => Err(error),
         }
     }
 
@@ -199,21 +189,6 @@ fn is_dead<T, E: Failure>(connection: &Taken<'_>, answer: &Result<T, E>) -> bool
         && !connection.is_late()
 }
 
-/// The lock of a copy, and the connection that holds it.
-#[derive(Debug)]
-pub(crate) struct CopyLock {
-    connection: PgConnection,
-}
-
-impl Drop for CopyLock {
-    fn drop(&mut self) {
-        // The server would release it when it notices the end of the connection. After this, the
-        // next copy can begin at once.
-        let unlock = "SELECT pg_advisory_unlock(1346586701, hashtext(current_schema()))";
-        drop(self.connection.query(unlock, &[]));
-    }
-}
-
 /// When a hint is sent to subscribers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tell {
@@ -239,7 +214,7 @@ fn in_transaction<T, E: Failure>(
         Ok(answer) => {
             let committed = match is_news {
                 true => writer.commit(connection),
-                false => connection.commit().map(|()| writer.settle(connection)),
+                false => connection.commit().map(|()| writer.send_pending(connection)),
             };
             match committed {
                 Ok(is_sound) => (Ok(answer), is_sound),
@@ -250,7 +225,7 @@ fn in_transaction<T, E: Failure>(
             // Return the job's own error. If the rollback fails, the lost connection has rolled
             // back anyway.
             drop(connection.rollback());
-            let is_sound = writer.settle(connection);
+            let is_sound = writer.send_pending(connection);
             (Err(error), is_sound)
         }
     }

@@ -28,7 +28,7 @@ struct Hush {
     last: usize,
 }
 
-/// Forwards connections to the test server until it is told to swallow them.
+/// A proxy in front of the test server that can be made to drop the traffic of some connections.
 struct Proxy {
     port: u16,
     hush: Arc<Mutex<Option<Hush>>>,
