@@ -1,6 +1,7 @@
 //! The catalogue: every operation, once, in one static list.
 //!
-//! To add an operation, write one file in `operations`, add one line here, and accept the goldens.
+//! To add an operation, write one file in `operations`, add one line here and an empty file in
+//! `schemas`, and accept the goldens.
 //! The command line, `punch call`, the MCP tools, HTTP and OpenAPI are loops over this list.
 
 use std::fmt::Debug;
@@ -14,137 +15,161 @@ use crate::access::Access;
 use crate::answer::Answer;
 use crate::call::Call;
 use crate::request::{self, Request};
+use crate::schema::Texts;
+use crate::schema::generate::Types;
 use crate::{Envelope, Error, operations, schema};
 
-pub static CATALOGUE: &[Operation] = &[
-    Operation::of::<operations::create_todo::CreateTodo>(),
-    Operation::of::<operations::list_todo::ListTodo>(),
-    Operation::of::<operations::complete_todo::CompleteTodo>(),
-    Operation::of::<operations::todo::TodoTool>(),
-    Operation::of::<operations::issue::IssueTool>(),
-    Operation::of::<operations::checkpoint::Checkpoint>(),
-    Operation::of::<operations::ask::Ask>(),
-    Operation::of::<operations::form::Form>(),
-    Operation::of::<operations::delegate::DelegateOp>(),
-    Operation::of::<operations::issue_create::IssueCreate>(),
-    Operation::of::<operations::issue_list::IssueList>(),
-    Operation::of::<operations::issue_show::IssueShow>(),
-    Operation::of::<operations::issue_transition::IssueTransition>(),
-    Operation::of::<operations::issue_comment::IssueComment>(),
-    Operation::of::<operations::issue_link::IssueLink>(),
-    Operation::of::<operations::issue_unlink::IssueUnlink>(),
-    Operation::of::<operations::issue_close_as_duplicate::IssueCloseAsDuplicate>(),
-    Operation::of::<operations::issue_defer::IssueDefer>(),
-    Operation::of::<operations::issue_update::IssueUpdate>(),
-    Operation::of::<operations::ready::ReadyOp>(),
-    Operation::of::<operations::issue_checklist_edit::IssueChecklistEdit>(),
-    Operation::of::<operations::issue_checklist_import::IssueChecklistImport>(),
-    Operation::of::<operations::criterion_ratify::CriterionRatify>(),
-    Operation::of::<operations::criterion_drop::CriterionDrop>(),
-    Operation::of::<operations::session_start::SessionStart>(),
-    Operation::of::<operations::session_bind::SessionBind>(),
-    Operation::of::<operations::session_unbind::SessionUnbind>(),
-    Operation::of::<operations::session_promote::SessionPromote>(),
-    Operation::of::<operations::session_send_to_agent::SessionSendToAgent>(),
-    Operation::of::<operations::session_end::SessionEnd>(),
-    Operation::of::<operations::session_show::SessionShow>(),
-    Operation::of::<operations::session_list::SessionList>(),
-    Operation::of::<operations::session_context::SessionContext>(),
-    Operation::of::<operations::session_hook::SessionHook>(),
-    Operation::of::<operations::drive_pause::DrivePause>(),
-    Operation::of::<operations::drive_resume::DriveResume>(),
-    Operation::of::<operations::run_start::RunStart>(),
-    Operation::of::<operations::run_show::RunShow>(),
-    Operation::of::<operations::run_list::RunList>(),
-    Operation::of::<operations::run_stop::RunStop>(),
-    Operation::of::<operations::run_begin::RunBegin>(),
-    Operation::of::<operations::run_take::RunTake>(),
-    Operation::of::<operations::run_step::RunStep>(),
-    Operation::of::<operations::todo_write::TodoWrite>(),
-    Operation::of::<operations::todo_read::TodoRead>(),
-    Operation::of::<operations::gate_list::GateList>(),
-    Operation::of::<operations::gate_answer::GateAnswer>(),
-    Operation::of::<operations::permission_ask::PermissionAsk>(),
-    Operation::of::<operations::permission_list::PermissionList>(),
-    Operation::of::<operations::permission_revoke::PermissionRevoke>(),
-    Operation::of::<operations::delegation_list::DelegationList>(),
-    Operation::of::<operations::delegation_show::DelegationShow>(),
-    Operation::of::<operations::delegation_take::DelegationTake>(),
-    Operation::of::<operations::delegation_heartbeat::DelegationHeartbeat>(),
-    Operation::of::<operations::delegation_report::DelegationReport>(),
-    Operation::of::<operations::delegation_cancel::DelegationCancel>(),
-    Operation::of::<operations::proposal_decide::ProposalDecide>(),
-    Operation::of::<operations::conversation_show::ConversationShow>(),
-    Operation::of::<operations::conversation_list::ConversationList>(),
-    Operation::of::<operations::conversation_post::ConversationPost>(),
-    Operation::of::<operations::mission_todo_create::MissionTodoCreate>(),
-    Operation::of::<operations::mission_todo_update::MissionTodoUpdate>(),
-    Operation::of::<operations::mission_todo_complete::MissionTodoComplete>(),
-    Operation::of::<operations::mission_todo_list::MissionTodoList>(),
-    Operation::of::<operations::mission_status::MissionStatus>(),
-    Operation::of::<operations::mission_init::MissionInit>(),
-    Operation::of::<operations::mission_import::MissionImport>(),
-    Operation::of::<operations::mission_list::MissionList>(),
-    Operation::of::<operations::mission_pause::MissionPause>(),
-    Operation::of::<operations::mission_resume::MissionResume>(),
-    Operation::of::<operations::mission_cycle::MissionCycle>(),
-    Operation::of::<operations::project_export::ProjectExport>(),
-    Operation::of::<operations::project_list::ProjectList>(),
-    Operation::of::<operations::project_merge::ProjectMerge>(),
-    Operation::of::<operations::plan::PlanTool>(),
-    Operation::of::<operations::plan_import::PlanImport>(),
-    Operation::of::<operations::plan_from_todo::PlanFromTodo>(),
-    Operation::of::<operations::plan_tick::PlanTick>(),
-    Operation::of::<operations::plan_sync::PlanSync>(),
-    Operation::of::<operations::plan_list::PlanList>(),
-    Operation::of::<operations::plan_tree::PlanTree>(),
-    Operation::of::<operations::plan_current::PlanCurrent>(),
-    Operation::of::<operations::plan_render::PlanRender>(),
-    Operation::of::<operations::plan_archive::PlanArchive>(),
-    Operation::of::<operations::plan_finish::PlanFinish>(),
-    Operation::of::<operations::plan_purge::PlanPurge>(),
-    Operation::of::<operations::task_assign::TaskAssign>(),
-    Operation::of::<operations::task_complete::TaskComplete>(),
-    Operation::of::<operations::task_add::TaskAdd>(),
-    Operation::of::<operations::task_after::TaskAfter>(),
-    Operation::of::<operations::task_release::TaskRelease>(),
-    Operation::of::<operations::task_cancel::TaskCancel>(),
-    Operation::of::<operations::task_reopen::TaskReopen>(),
-    Operation::of::<operations::metric_record::MetricRecord>(),
-    Operation::of::<operations::metric_collect::MetricCollect>(),
-    Operation::of::<operations::metric_failed::MetricFailed>(),
-    Operation::of::<operations::metric_history::MetricHistory>(),
-    Operation::of::<operations::agent_register::AgentRegister>(),
-    Operation::of::<operations::agent_status::AgentStatusOp>(),
-    Operation::of::<operations::agent_list::AgentList>(),
-    Operation::of::<operations::status::Status>(),
-    Operation::of::<operations::overview::Overview>(),
-    Operation::of::<operations::event_list::EventList>(),
-    Operation::of::<operations::digest::Digest>(),
-    Operation::of::<operations::audit_closes::AuditCloses>(),
-    Operation::of::<operations::authority_show::AuthorityShow>(),
-    Operation::of::<operations::todo_show::TodoShow>(),
-    Operation::of::<operations::todo_take::TodoTake>(),
-    Operation::of::<operations::todo_next::TodoNext>(),
-    Operation::of::<operations::todo_heartbeat::TodoHeartbeat>(),
-    Operation::of::<operations::todo_release::TodoRelease>(),
-    Operation::of::<operations::todo_hold::TodoHold>(),
-    Operation::of::<operations::todo_unhold::TodoUnhold>(),
-    Operation::of::<operations::todo_defer::TodoDefer>(),
-    Operation::of::<operations::todo_move::TodoMove>(),
-    Operation::of::<operations::todo_claim::TodoClaim>(),
-    Operation::of::<operations::todo_accept::TodoAccept>(),
-    Operation::of::<operations::todo_return::TodoReturn>(),
-    Operation::of::<operations::store_identity::StoreIdentity>(),
-    Operation::of::<operations::token_new::TokenNew>(),
-    Operation::of::<operations::token_list::TokenList>(),
-    Operation::of::<operations::token_revoke::TokenRevoke>(),
-    Operation::of::<operations::sign_in_link::SignInLink>(),
-];
+/// Lists the operations, each with the file that contains its schemas.
+macro_rules! catalogue {
+    ($($module:ident::$define:ident,)*) => {
+        pub static CATALOGUE: &[Operation] = &[$(
+            Operation::of::<operations::$module::$define>(),
+        )*];
+
+        /// The types of all operations, from which their schemas are written.
+        pub(crate) static TYPES: &[Types] = &[$(Types::of::<operations::$module::$define>(),)*];
+
+        $(impl Described for operations::$module::$define {
+            const SCHEMAS: Texts =
+                Texts(include_str!(concat!("../schemas/", stringify!($module), ".jsonl")));
+        })*
+    };
+}
+
+catalogue! {
+    create_todo::CreateTodo,
+    list_todo::ListTodo,
+    complete_todo::CompleteTodo,
+    todo::TodoTool,
+    issue::IssueTool,
+    checkpoint::Checkpoint,
+    ask::Ask,
+    form::Form,
+    delegate::DelegateOp,
+    issue_create::IssueCreate,
+    issue_list::IssueList,
+    issue_show::IssueShow,
+    issue_transition::IssueTransition,
+    issue_comment::IssueComment,
+    issue_link::IssueLink,
+    issue_unlink::IssueUnlink,
+    issue_close_as_duplicate::IssueCloseAsDuplicate,
+    issue_defer::IssueDefer,
+    issue_update::IssueUpdate,
+    ready::ReadyOp,
+    issue_checklist_edit::IssueChecklistEdit,
+    issue_checklist_import::IssueChecklistImport,
+    criterion_ratify::CriterionRatify,
+    criterion_drop::CriterionDrop,
+    session_start::SessionStart,
+    session_bind::SessionBind,
+    session_unbind::SessionUnbind,
+    session_promote::SessionPromote,
+    session_send_to_agent::SessionSendToAgent,
+    session_end::SessionEnd,
+    session_show::SessionShow,
+    session_list::SessionList,
+    session_context::SessionContext,
+    session_hook::SessionHook,
+    drive_pause::DrivePause,
+    drive_resume::DriveResume,
+    run_start::RunStart,
+    run_show::RunShow,
+    run_list::RunList,
+    run_stop::RunStop,
+    run_begin::RunBegin,
+    run_take::RunTake,
+    run_step::RunStep,
+    todo_write::TodoWrite,
+    todo_read::TodoRead,
+    gate_list::GateList,
+    gate_answer::GateAnswer,
+    permission_ask::PermissionAsk,
+    permission_list::PermissionList,
+    permission_revoke::PermissionRevoke,
+    delegation_list::DelegationList,
+    delegation_show::DelegationShow,
+    delegation_take::DelegationTake,
+    delegation_heartbeat::DelegationHeartbeat,
+    delegation_report::DelegationReport,
+    delegation_cancel::DelegationCancel,
+    proposal_decide::ProposalDecide,
+    conversation_show::ConversationShow,
+    conversation_list::ConversationList,
+    conversation_post::ConversationPost,
+    mission_todo_create::MissionTodoCreate,
+    mission_todo_update::MissionTodoUpdate,
+    mission_todo_complete::MissionTodoComplete,
+    mission_todo_list::MissionTodoList,
+    mission_status::MissionStatus,
+    mission_init::MissionInit,
+    mission_import::MissionImport,
+    mission_list::MissionList,
+    mission_pause::MissionPause,
+    mission_resume::MissionResume,
+    mission_cycle::MissionCycle,
+    project_export::ProjectExport,
+    project_list::ProjectList,
+    project_merge::ProjectMerge,
+    plan::PlanTool,
+    plan_import::PlanImport,
+    plan_from_todo::PlanFromTodo,
+    plan_tick::PlanTick,
+    plan_sync::PlanSync,
+    plan_list::PlanList,
+    plan_tree::PlanTree,
+    plan_current::PlanCurrent,
+    plan_render::PlanRender,
+    plan_archive::PlanArchive,
+    plan_finish::PlanFinish,
+    plan_purge::PlanPurge,
+    task_assign::TaskAssign,
+    task_complete::TaskComplete,
+    task_add::TaskAdd,
+    task_after::TaskAfter,
+    task_release::TaskRelease,
+    task_cancel::TaskCancel,
+    task_reopen::TaskReopen,
+    metric_record::MetricRecord,
+    metric_collect::MetricCollect,
+    metric_failed::MetricFailed,
+    metric_history::MetricHistory,
+    agent_register::AgentRegister,
+    agent_status::AgentStatusOp,
+    agent_list::AgentList,
+    status::Status,
+    overview::Overview,
+    event_list::EventList,
+    digest::Digest,
+    audit_closes::AuditCloses,
+    authority_show::AuthorityShow,
+    todo_show::TodoShow,
+    todo_take::TodoTake,
+    todo_next::TodoNext,
+    todo_heartbeat::TodoHeartbeat,
+    todo_release::TodoRelease,
+    todo_hold::TodoHold,
+    todo_unhold::TodoUnhold,
+    todo_defer::TodoDefer,
+    todo_move::TodoMove,
+    todo_claim::TodoClaim,
+    todo_accept::TodoAccept,
+    todo_return::TodoReturn,
+    store_identity::StoreIdentity,
+    token_new::TokenNew,
+    token_list::TokenList,
+    token_revoke::TokenRevoke,
+    sign_in_link::SignInLink,
+}
+
+/// An operation whose schemas are in the program; the catalogue implements it.
+pub trait Described {
+    const SCHEMAS: Texts;
+}
 
 /// The definition of an operation. The doc comments of the input are product text: they become the
 /// tool's description, the JSON Schema and the help.
-pub trait Define: 'static {
+pub trait Define: Described + 'static {
     const NAME: &'static str;
     const ACCESS: Access;
     const EFFECT: Effect;
@@ -241,13 +266,7 @@ pub struct Operation {
     /// Is it a tool only for agents whose file lists its full name?
     pub private: bool,
     pub(crate) bootstraps: bool,
-    pub input_schema: fn() -> Value,
-    /// Like `input_schema`, with everything that is accepted, such as null, and with formats. It is
-    /// for documents from which clients are generated.
-    pub request_schema: fn() -> Value,
-    pub output_schema: fn() -> Value,
-    pub(crate) input_type: schema::Generate,
-    pub(crate) output_type: schema::Generate,
+    schemas: Texts,
     pub(crate) parse: Parse,
     pub(crate) read_answer: fn(&str) -> Result<Answer, Error>,
 }
@@ -263,20 +282,33 @@ impl Operation {
             keeps_answers: D::KEEPS_ANSWERS,
             private: D::PRIVATE,
             bootstraps: D::BOOTSTRAPS,
-            input_schema: schema::of_input::<D::Input>,
-            request_schema: schema::of_request::<D::Input>,
-            output_schema: schema::of_output::<D::Output>,
-            input_type: <D::Input as JsonSchema>::json_schema,
-            output_type: <D::Output as JsonSchema>::json_schema,
+            schemas: D::SCHEMAS,
             parse: request::parse::<D>,
             read_answer: Answer::kept::<D::Output>,
         }
     }
 
+    #[must_use]
+    pub fn input_schema(&self) -> Value {
+        self.schemas.input()
+    }
+
+    /// Like `input_schema`, with everything that is accepted, such as null, and with formats. It is
+    /// for documents from which clients are generated.
+    #[must_use]
+    pub fn request_schema(&self) -> Value {
+        self.schemas.request()
+    }
+
+    #[must_use]
+    pub fn output_schema(&self) -> Value {
+        self.schemas.output()
+    }
+
     /// The description: the doc comment of the input.
     #[must_use]
     pub fn description(&self) -> String {
-        schema::description(&(self.input_schema)()).to_owned()
+        schema::description(&self.input_schema()).to_owned()
     }
 }
 

@@ -23,6 +23,7 @@ pub use effort::Effort;
 pub use pattern::ToolPattern;
 pub use price::Price;
 use punchlist_core::named;
+pub(crate) use read::TYPES as TABLES;
 pub use roster::{AgentConfig, Overrides, PROVIDERS, Roster};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

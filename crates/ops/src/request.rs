@@ -58,7 +58,7 @@ pub(crate) fn parse<D: Define>(
     if let Ok(parsed) = typed::<D>(input) {
         return Ok(parsed);
     }
-    let schema = (operation.input_schema)();
+    let schema = operation.input_schema();
     drop_context(&schema, input);
     typed::<D>(input).map_err(|(path, detail)| {
         explain(&schema, input, "").unwrap_or_else(|| misspelt(input, path, detail)).into()

@@ -1,33 +1,38 @@
-//! JSON Schemas of inputs and outputs, generated from the structs, in the simple form that hosts
-//! handle well.
+//! JSON Schemas of inputs and outputs, in the simple form that hosts handle well.
 //!
-//! Sub-schemas are inlined (`$ref` breaks weak clients), and titles and formats of numbers are
-//! removed. In an input, an optional field is simply not required. In an output, a field that may be
-//! null says so, because clients validate answers against the schema.
+//! They are generated from the structs, and are in the program as text (ADR 0033). Sub-schemas are
+//! inlined (`$ref` breaks weak clients), and titles and formats of numbers are removed. In an input,
+//! an optional field is simply not required. In an output, a field that may be null says so, because
+//! clients validate answers against the schema.
 
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+pub mod generate;
+
 use serde_json::{Map, Value};
 
-use crate::catalogue::CATALOGUE;
+/// The schemas of an operation as text: a line for its request and a line for its output.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts(pub(crate) &'static str);
 
-/// Generates the schema of a type; contained types go into the generator's definitions.
-pub(crate) type Generate = fn(&mut SchemaGenerator) -> Schema;
+impl Texts {
+    /// An input as models and command lines see it.
+    pub(crate) fn input(self) -> Value {
+        let mut schema = self.request();
+        plain(&mut schema, Form::Plain);
+        schema
+    }
 
-/// The schema of an input.
-#[must_use]
-pub fn of_input<T: JsonSchema>() -> Value {
-    let mut schema = generate::<T>(settings());
-    plain(&mut schema, Form::Plain);
-    schema
+    pub(crate) fn request(self) -> Value {
+        parsed(self.0.lines().next().unwrap_or_default())
+    }
+
+    pub(crate) fn output(self) -> Value {
+        parsed(self.0.lines().nth(1).unwrap_or_default())
+    }
 }
 
-/// The schema of everything that is accepted: null, and how texts are written.
-#[must_use]
-pub fn of_request<T: JsonSchema>() -> Value {
-    let mut schema = generate::<T>(settings());
-    plain(&mut schema, Form::Request);
-    schema
+/// A schema that is in the program. A test compares each with its type, so each is valid.
+pub(crate) fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
 }
 
 /// Removes null from the schema of a request, for query parameters, which cannot be null.
@@ -40,88 +45,6 @@ pub fn without_nulls(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(without_nulls),
         _ => {}
     }
-}
-
-/// The schema of an output.
-#[must_use]
-pub fn of_output<T: JsonSchema>() -> Value {
-    let mut schema = generate::<T>(settings().for_serialize());
-    plain(&mut schema, Form::Output);
-    schema
-}
-
-fn settings() -> SchemaSettings {
-    let mut settings = SchemaSettings::draft2020_12();
-    settings.inline_subschemas = true;
-    settings.meta_schema = None;
-    settings
-}
-
-fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
-    settings.into_generator().into_root_schema_for::<T>().to_value()
-}
-
-/// Rewrites an enum, whose variants are objects with one property, as one object with exactly one
-/// property given. Weak clients do not understand `oneOf`.
-pub(crate) fn one_property(schema: &mut schemars::Schema) {
-    let Some(Value::Array(options)) = schema.remove("oneOf") else { return };
-    let mut properties = Map::new();
-    for mut option in options {
-        let description = option.get("description").cloned();
-        let Some(Value::Object(found)) = option.get_mut("properties").map(Value::take) else {
-            continue;
-        };
-        for (name, mut property) in found {
-            if let (Some(text), Some(property)) = (&description, property.as_object_mut()) {
-                property.insert("description".into(), text.clone());
-            }
-            properties.insert(name, property);
-        }
-    }
-    schema.insert("type".into(), "object".into());
-    schema.insert("properties".into(), properties.into());
-    schema.insert("additionalProperties".into(), false.into());
-    schema.insert("minProperties".into(), 1.into());
-    schema.insert("maxProperties".into(), 1.into());
-}
-
-/// Rewrites an enum, whose variants are words or objects, so that the types stand in front. Weak
-/// clients do not understand `oneOf`, and go without the details.
-pub(crate) fn word_or_object(schema: &mut schemars::Schema) {
-    let Some(options) = schema.remove("oneOf") else { return };
-    schema.insert("type".into(), vec!["string", "object"].into());
-    schema.insert("anyOf".into(), options);
-}
-
-/// The schemas of all operations. Each shared type appears once, and others refer to it by name.
-#[derive(Debug)]
-pub struct Shared {
-    /// Name, input and output of each operation, in the order of the catalogue.
-    pub operations: Vec<(&'static str, Value, Value)>,
-    /// The types that inputs share.
-    pub inputs: Map<String, Value>,
-    /// The types that outputs share: the views.
-    pub outputs: Map<String, Value>,
-}
-
-/// The schemas of the whole catalogue with `$ref`, for people who review them.
-#[must_use]
-pub fn shared() -> Shared {
-    let mut readers = SchemaSettings::draft2020_12().into_generator();
-    let mut writers = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let operations = CATALOGUE.iter().map(|operation| {
-        let mut input = (operation.input_type)(&mut readers).to_value();
-        let mut output = (operation.output_type)(&mut writers).to_value();
-        plain(&mut input, Form::Plain);
-        plain(&mut output, Form::Output);
-        (operation.name, input, output)
-    });
-    let operations = operations.collect();
-    let (mut inputs, mut outputs) =
-        (readers.take_definitions(true), writers.take_definitions(true));
-    inputs.values_mut().for_each(|schema| plain(schema, Form::Plain));
-    outputs.values_mut().for_each(|schema| plain(schema, Form::Output));
-    Shared { operations, inputs, outputs }
 }
 
 /// The text of a schema's own doc comment.

@@ -180,7 +180,7 @@ fn of_profile(role: Role, profile: Profile, extra: &[&str]) -> Vec<&'static Oper
 /// its limit.
 #[must_use]
 pub fn shown(operation: &Operation) -> (String, Value) {
-    let mut input = (operation.input_schema)();
+    let mut input = operation.input_schema();
     let description = schema::description(&input).to_owned();
     if let Value::Object(input) = &mut input {
         input.remove("description");

@@ -85,7 +85,7 @@ fn name_session(
 ) -> Result<(), Failure> {
     let is_typed = matches.value_source("session") == Some(ValueSource::CommandLine);
     let Some(session) = globals.session.as_deref().filter(|_| is_typed) else { return Ok(()) };
-    if (operation.input_schema)()["properties"].get("session").is_none() {
+    if operation.input_schema()["properties"].get("session").is_none() {
         return Ok(());
     }
     match input.get("session").filter(|given| !given.is_null()) {
@@ -160,7 +160,7 @@ fn list(globals: &Globals) -> Result<(), Failure> {
 }
 
 fn describe(operation: &Operation) -> Result<(), Failure> {
-    let (input, output_schema) = ((operation.input_schema)(), (operation.output_schema)());
+    let (input, output_schema) = (operation.input_schema(), operation.output_schema());
     let example: Value = serde_json::from_str(operation.example).unwrap_or_default();
     let text = json!({
         "name": operation.name,

@@ -103,7 +103,7 @@ fn with_mission(
     let Value::Object(mut input) = operation::input(operation, &mut globals, inner) else {
         return Err(Failure::usage("the input is not an object".to_owned()));
     };
-    let schema = (operation.input_schema)();
+    let schema = operation.input_schema();
     // `--pillar` names the pillar here, as in `mission pause`.
     if schema["properties"].get(PILLAR).is_some()
         && !input.contains_key(PILLAR)

@@ -92,7 +92,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
 pub(super) fn schema() -> Result<(), Failure> {
     let operation = find("mission_init")?;
     let mut schema = Map::from_iter([("$schema".to_owned(), Value::from(DRAFT))]);
-    if let Value::Object(fields) = (operation.input_schema)() {
+    if let Value::Object(fields) = operation.input_schema() {
         schema.extend(fields);
     }
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {

@@ -74,7 +74,7 @@ pub(super) fn command(name: &str, second: Option<&str>) -> Option<Command> {
 }
 
 fn leaf(word: &'static str, operation: &'static Operation) -> Command {
-    let schema = (operation.input_schema)();
+    let schema = operation.input_schema();
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let by_place = operation.surfaces.positional.iter().map(|field| {
         let arg = in_place(field, &schema["properties"][field]);
@@ -287,11 +287,11 @@ pub(super) fn name_issue(
 ) -> Result<(), Failure> {
     let Some(issue) = globals.issue else { return Ok(()) };
     // An item is found in the issue by its text.
-    let has_item = (operation.input_schema)()["properties"].get("todoId").is_some();
+    let has_item = operation.input_schema()["properties"].get("todoId").is_some();
     if ABOUT_AN_ISSUE.contains(&operation.name) || has_item {
         return Ok(());
     }
-    if (operation.input_schema)()["properties"].get("number").is_none() {
+    if operation.input_schema()["properties"].get("number").is_none() {
         let message = format!("`punch {command}` does not use --issue");
         return Err(Failure::Usage { message, hint: Some("leave --issue out".to_owned()) });
     }
@@ -310,7 +310,7 @@ pub(super) fn name_issue(
 /// The input from a command's flags and arguments. A shared flag that fills a field is removed from
 /// the globals.
 pub(super) fn input(operation: &Operation, globals: &mut Globals, matches: &ArgMatches) -> Value {
-    let schema = (operation.input_schema)();
+    let schema = operation.input_schema();
     let fields = schema.get("properties").and_then(Value::as_object);
     let mut input = Map::new();
     for (field, schema) in fields.into_iter().flatten() {

@@ -4,19 +4,48 @@ use std::path::Path;
 use std::sync::Arc;
 
 use punchlist_core::text::Title;
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::roster::{AGENT_NAME, is_agent_name};
 use super::server::ServerTable;
 use super::tool::ToolTable;
-use super::{AgentConfig, Config, Origin};
+use super::{AgentConfig, Config, Origin, Price};
 use crate::explain::{Fault, explain, join, nearest};
 use crate::schema;
+use crate::schema::generate::{self, Write};
 
 /// The top-level keys: the tables, the switch for session lists, and the project's name.
 const TABLES: [&str; 6] = ["agents", "tools", "mcp", "prices", "session_lists", "project"];
+
+/// A table of the file, and the text of its schema.
+trait Table: DeserializeOwned {
+    const SCHEMA: &'static str;
+}
+
+impl Table for AgentConfig {
+    const SCHEMA: &'static str = include_str!("../../schemas/config.agents.json");
+}
+
+impl Table for ToolTable {
+    const SCHEMA: &'static str = include_str!("../../schemas/config.tools.json");
+}
+
+impl Table for ServerTable {
+    const SCHEMA: &'static str = include_str!("../../schemas/config.mcp.json");
+}
+
+impl Table for Price {
+    const SCHEMA: &'static str = include_str!("../../schemas/config.prices.json");
+}
+
+/// The types of the tables, from which their schemas are written.
+pub(crate) static TYPES: [(&str, Write); 4] = [
+    ("agents", generate::of_input::<AgentConfig>),
+    ("tools", generate::of_input::<ToolTable>),
+    ("mcp", generate::of_input::<ServerTable>),
+    ("prices", generate::of_input::<Price>),
+];
 
 const PROJECT_NAME: &str = "a name, in the file of the project";
 
@@ -117,9 +146,9 @@ fn entries<'f>(
 }
 
 /// Parses one table. An error is explained by the table's schema if possible.
-fn table<T: DeserializeOwned + JsonSchema>(path: &str, value: &Value) -> Result<T, Fault> {
+fn table<T: Table>(path: &str, value: &Value) -> Result<T, Fault> {
     serde_path_to_error::deserialize(value).map_err(|error| {
-        explain(&schema::of_input::<T>(), value, path).unwrap_or_else(|| {
+        explain(&schema::parsed(T::SCHEMA), value, path).unwrap_or_else(|| {
             let (inner, detail) = (error.path().to_string(), error.inner().to_string());
             let path = if inner == "." { path.to_owned() } else { format!("{path}.{inner}") };
             Fault::Other { path, detail }

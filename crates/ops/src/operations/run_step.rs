@@ -14,7 +14,7 @@ use crate::access::Access;
 use crate::call::{Call, Scene};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{count, natural};
-use crate::schema;
+use crate::schema::generate;
 use crate::token::holds;
 
 /// Record what happened in a run. Only the process that executes the run may call it.
@@ -34,7 +34,7 @@ pub struct Input {
 /// One thing that happened.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(transform = schema::one_property)]
+#[schemars(transform = generate::one_property)]
 pub enum Step {
     /// The model replied.
     Reply(Reply),
@@ -117,7 +117,7 @@ pub struct Summary {
 pub struct Question {
     /// What calls for a decision: tools_done, user_message, delegation_returned, gate_answered, tick,
     /// resumed, handed, or {"stopped": how the reply ended}.
-    #[schemars(transform = schema::word_or_object)]
+    #[schemars(transform = generate::word_or_object)]
     pub trigger: Trigger,
     /// The kinds of lists that the agent has a tool to change.
     #[serde(default)]

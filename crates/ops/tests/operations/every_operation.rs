@@ -1,12 +1,13 @@
 //! Tests that run on every operation of the catalogue.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use punchlist_core::{Refusal, Role};
+use punchlist_ops::Error;
 use punchlist_ops::catalogue::{CATALOGUE, Effect, Operation, find};
 use punchlist_ops::error::TABLE;
-use punchlist_ops::{Error, schema};
+use punchlist_ops::schema::generate;
 use punchlist_testkit::examples::{caller, working_input};
 use punchlist_testkit::{Backend, World};
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ fn every_example_is_accepted_and_its_answer_fits_the_output_schema() {
         let world = World::new(Backend::SqliteMemory);
         let input = working_input(&world, operation);
         let answer = world.ops.call(operation, &caller(&world, operation), input).unwrap();
-        let schema = (operation.output_schema)();
+        let schema = operation.output_schema();
         let validator = jsonschema::validator_for(&schema).unwrap();
         let faults: Vec<String> = validator.iter_errors(&answer).map(|e| e.to_string()).collect();
         assert_eq!(faults, Vec::<String>::new(), "{}: {answer}", operation.name);
@@ -31,7 +32,7 @@ fn every_example_is_accepted_and_its_answer_fits_the_output_schema() {
             None
         );
         let example: Value = serde_json::from_str(operation.example).unwrap();
-        assert!(jsonschema::is_valid(&(operation.input_schema)(), &example), "{}", operation.name);
+        assert!(jsonschema::is_valid(&operation.input_schema(), &example), "{}", operation.name);
     }
 }
 
@@ -51,7 +52,7 @@ fn every_operation_and_every_field_has_a_description() {
     for operation in CATALOGUE {
         assert!(operation.description().len() > 20, "{}", operation.name);
         let mut found = Vec::new();
-        undescribed(&(operation.input_schema)(), operation.name, &mut found);
+        undescribed(&operation.input_schema(), operation.name, &mut found);
         assert_eq!(found, Vec::<String>::new());
     }
 }
@@ -61,7 +62,7 @@ fn every_operation_and_every_field_has_a_description() {
 #[test]
 fn schemas_are_plain_and_small() {
     for operation in CATALOGUE {
-        let schema = (operation.input_schema)().to_string();
+        let schema = operation.input_schema().to_string();
         let schema = schema.replace("\"format\":\"date-time\"", "");
         for unwanted in ["$ref", "$defs", "\"format\"", "\"null\"", "anyOf", "oneOf"] {
             assert!(!schema.contains(unwanted), "{}: {unwanted} in {schema}", operation.name);
@@ -79,7 +80,7 @@ fn schemas_are_plain_and_small() {
 fn envelope_fields_never_appear_in_an_input() {
     let envelope: BTreeSet<&str> = ["principal", "idempotencyKey", "turnId", "agentId"].into();
     for operation in CATALOGUE {
-        let fields = properties(&(operation.input_schema)());
+        let fields = properties(&operation.input_schema());
         let both = fields.iter().find(|name| envelope.contains(name.as_str()));
         assert_eq!(both, None, "{}", operation.name);
     }
@@ -90,7 +91,7 @@ fn an_unknown_field_is_refused_everywhere_and_the_nearest_is_named() {
     for operation in CATALOGUE {
         let world = World::new(Backend::SqliteMemory);
         let mut input = working_input(&world, operation);
-        let known = properties(&(operation.input_schema)());
+        let known = properties(&operation.input_schema());
         let wrong = known.first().map_or("zzz".to_owned(), |name| format!("{name}x"));
         input[&wrong] = json!(1);
         let error = world.ops.call(operation, &caller(&world, operation), input).unwrap_err();
@@ -138,7 +139,7 @@ fn a_list_is_no_object_anywhere() {
         let world = World::new(Backend::SqliteMemory);
         let input = working_input(&world, operation);
         let before = world.log().len();
-        let schema = (operation.input_schema)();
+        let schema = operation.input_schema();
         let copies = with_lists_for_objects(&input).into_iter().chain([json!([])]);
         // Some fields take any value.
         for wrong in copies.filter(|copy| !jsonschema::is_valid(&schema, copy)) {
@@ -162,7 +163,7 @@ fn a_list_is_no_object_anywhere() {
 fn an_unreadable_cursor_is_refused_everywhere() {
     let world = World::new(Backend::SqliteMemory);
     let has_cursor = |operation: &&Operation| {
-        properties(&(operation.input_schema)()).iter().any(|field| field == "cursor")
+        properties(&operation.input_schema()).iter().any(|field| field == "cursor")
     };
     let lists: Vec<&Operation> = CATALOGUE.iter().filter(has_cursor).collect();
     assert!(lists.len() >= 12, "{}", lists.len());
@@ -189,7 +190,7 @@ fn context_fields_of_a_model_are_dropped_everywhere() {
     for operation in CATALOGUE {
         let world = World::new(Backend::SqliteMemory);
         let mut input = working_input(&world, operation);
-        let known = properties(&(operation.input_schema)());
+        let known = properties(&operation.input_schema());
         for name in ["turnId", "conversationId", "sessionId", "agentId"] {
             if !known.iter().any(|field| field == name) {
                 input[name] = json!("a-model-made-this-up");
@@ -299,7 +300,7 @@ fn the_access_matrix_is_as_the_golden_file_says() {
 /// One file per operation, and one for the shared types, so that a change shows where it matters.
 #[test]
 fn the_schemas_match_their_golden_files() {
-    let shared = schema::shared();
+    let shared = generate::shared();
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("snapshots/schemas");
     settings.set_prepend_module_to_snapshot(false);
@@ -310,6 +311,36 @@ fn the_schemas_match_their_golden_files() {
         insta::assert_json_snapshot!("shared.inputs", shared.inputs);
         insta::assert_json_snapshot!("shared.outputs", shared.outputs);
     });
+}
+
+/// The schemas in the program are text: the files in `schemas`. Accepting goldens writes them.
+#[test]
+fn the_schemas_in_the_program_are_those_of_its_types() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    let written: BTreeMap<String, String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .map(|name| (name.clone(), std::fs::read_to_string(folder.join(name)).unwrap()))
+        .collect();
+    let files = generate::files();
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|how| how == "always") {
+        for name in written.keys().filter(|name| !files.contains_key(*name)) {
+            std::fs::remove_file(folder.join(name)).unwrap();
+        }
+        for (name, text) in files.iter().filter(|(name, text)| written.get(*name) != Some(text)) {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        return;
+    }
+    let differ: Vec<&String> = files
+        .keys()
+        .chain(written.keys().filter(|name| !files.contains_key(*name)))
+        .filter(|name| files.get(*name) != written.get(*name))
+        .collect();
+    assert!(
+        differ.is_empty(),
+        "accept these with INSTA_UPDATE=always, and build again: {differ:?}"
+    );
 }
 
 /// The golden file of a removed operation must be removed, too.

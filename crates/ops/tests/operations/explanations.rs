@@ -154,7 +154,7 @@ fn no_bad_value_falls_back_to_the_parsers_message() {
         let world = World::new(Backend::SqliteMemory);
         let role = punchlist_core::Role::Operator;
         let example: Value = serde_json::from_str(operation.example).unwrap();
-        let fields: Vec<String> = (operation.input_schema)()["properties"]
+        let fields: Vec<String> = operation.input_schema()["properties"]
             .as_object()
             .map(|fields| fields.keys().cloned().collect())
             .unwrap_or_default();

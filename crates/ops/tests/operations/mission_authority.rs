@@ -307,7 +307,7 @@ fn tool_texts_guide_the_model_and_completing_is_hidden() {
     let may: Vec<Role> =
         Role::ALL.into_iter().filter(|role| complete.access.allows(*role)).collect();
     assert_eq!(may, [Role::Operator, Role::Lead]);
-    let schema = (find("mission_todo_create").unwrap().input_schema)();
+    let schema = find("mission_todo_create").unwrap().input_schema();
     let schema = serde_json::to_value(&schema).unwrap();
     let says =
         |field: &str| schema["properties"][field]["description"].as_str().unwrap().to_lowercase();

@@ -47,7 +47,7 @@ fn without_an_issue_there_is_no_list(backend: Backend) {
 /// K-10, Q-K1: these fields and no others; phases are optional, `kind` defaults to step.
 #[test]
 fn the_input_is_that_of_the_design() {
-    let schema = (punchlist_ops::catalogue::find("todo").unwrap().input_schema)();
+    let schema = punchlist_ops::catalogue::find("todo").unwrap().input_schema();
     let fields: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
     assert_eq!(fields, ["action", "content", "items", "phase", "kind", "text", "evidence"]);
     assert!(schema.get("required").is_none(), "what is missing is named when it is needed");

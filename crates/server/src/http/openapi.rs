@@ -102,7 +102,7 @@ fn header_refs(operation: &Operation) -> Vec<Value> {
 }
 
 fn post(operation: &Operation) -> Value {
-    let input = needs::body(operation, (operation.request_schema)());
+    let input = needs::body(operation, operation.request_schema());
     let mut parameters = header_refs(operation);
     if operation.effect == Effect::Write && operation.keeps_answers {
         parameters.push(json!({ "$ref": "#/components/parameters/Idempotency-Key" }));
@@ -118,12 +118,12 @@ fn post(operation: &Operation) -> Value {
             "required": is_required,
             "content": { "application/json": { "schema": input, "example": example } },
         },
-        "responses": responses(&(operation.output_schema)()),
+        "responses": responses(&operation.output_schema()),
     })
 }
 
 fn get(operation: &Operation) -> Value {
-    let mut input = (operation.request_schema)();
+    let mut input = operation.request_schema();
     schema::without_nulls(&mut input);
     let required = input["required"].as_array().cloned().unwrap_or_default();
     let fields = input["properties"].as_object().cloned().unwrap_or_default();
@@ -145,7 +145,7 @@ fn get(operation: &Operation) -> Value {
         }
         parameters.push(parameter);
     }
-    let mut responses = responses(&(operation.output_schema)());
+    let mut responses = responses(&operation.output_schema());
     responses["304"] = json!({ "description": "The client has it already." });
     json!({
         "operationId": format!("{}_get", operation.name),

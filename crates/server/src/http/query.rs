@@ -19,7 +19,7 @@ pub(crate) fn pairs(query: &str) -> Result<Vec<(String, String)>, Error> {
 
 /// The input that a query describes.
 pub(crate) fn input(operation: &Operation, query: &str) -> Result<Value, Error> {
-    let schema = (operation.input_schema)();
+    let schema = operation.input_schema();
     let mut input = Map::new();
     for (name, text) in pairs(query)? {
         let field = &schema["properties"][&name];

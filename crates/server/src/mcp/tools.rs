@@ -28,7 +28,7 @@ fn make(operation: &Operation) -> Tool {
         .idempotent(read_only || IDEMPOTENT.contains(&operation.name))
         .open_world(false);
     Tool::new(operation.name, description, Arc::new(object(input)))
-        .with_raw_output_schema(Arc::new(or_refusal(object((operation.output_schema)()))))
+        .with_raw_output_schema(Arc::new(or_refusal(object(operation.output_schema()))))
         .with_annotations(annotations)
 }
 
