@@ -18,18 +18,19 @@ pub struct Answer(Box<dyn Output>);
 /// As JSON, so that the program need not contain a second description of every output.
 impl fmt::Debug for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Answer").field(&self.0.to_json()).finish()
+        f.debug_tuple("Answer").field(&self.0.to_text()).finish()
     }
 }
 
-/// A type-erased output that can still be serialised.
+/// A type-erased output that can still be serialised, as text: most answers are sent as they are.
+/// Each further form would be another serialiser of every output in the program.
 trait Output: Any + Send {
-    fn to_json(&self) -> serde_json::Result<Value>;
+    fn to_text(&self) -> serde_json::Result<String>;
 }
 
 impl<T: Serialize + Send + 'static> Output for T {
-    fn to_json(&self) -> serde_json::Result<Value> {
-        serde_json::to_value(self)
+    fn to_text(&self) -> serde_json::Result<String> {
+        serde_json::to_string(self)
     }
 }
 
@@ -45,7 +46,7 @@ impl Answer {
     where
         T: Serialize + DeserializeOwned + Send + 'static,
     {
-        let json: Value = serde_json::from_str(text).map_err(punchlist_store::Error::from)?;
+        let json: Value = text.parse().map_err(punchlist_store::Error::from)?;
         Ok(typed::<T>(&json).map_or_else(|_| Self::new(json), Self::new))
     }
 
@@ -70,13 +71,13 @@ impl Answer {
     }
 
     pub fn to_json(&self) -> Result<Value, Error> {
-        self.0.to_json().map_err(|error| punchlist_store::Error::from(error).into())
+        let json = self.0.to_text().and_then(|text| text.parse());
+        json.map_err(|error| punchlist_store::Error::from(error).into())
     }
 
     /// The output as the text of JSON.
     pub fn to_text(&self) -> Result<String, Error> {
-        let text = self.0.to_json().and_then(|json| serde_json::to_string(&json));
-        text.map_err(|error| punchlist_store::Error::from(error).into())
+        self.0.to_text().map_err(|error| punchlist_store::Error::from(error).into())
     }
 }
 
@@ -107,6 +108,12 @@ mod tests {
         assert_eq!(answer.to_json(), Ok(json!({ "number": 3 })));
         assert_eq!(answer.to_text(), Ok(r#"{"number":3}"#.to_owned()));
         assert_eq!(answer.into_output::<Made>(), Ok(Made { number: 3 }));
+    }
+
+    #[test]
+    fn numbers_survive_the_way_through_text() {
+        let output = json!({ "value": 0.1 + 0.2, "big": u64::MAX, "small": 5e-324, "odd": 1.0e23 });
+        assert_eq!(Answer::new(output.clone()).to_json(), Ok(output));
     }
 
     #[test]

@@ -282,7 +282,8 @@ pub fn parse_json(text: &str) -> Result<Value, Error> {
     if text.trim().is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    serde_json::from_str(text).map_err(|error| Fault::Json { detail: error.to_string() }.into())
+    let parsed = text.parse::<Value>();
+    parsed.map_err(|error| Fault::Json { detail: error.to_string() }.into())
 }
 
 pub(crate) fn new_ids(envelope: &Envelope) -> Result<Ids, Error> {

@@ -156,7 +156,7 @@ fn write(
         Err(error) => return Err(error),
     };
     if let Some((key, digest)) = key {
-        let kept = Kept { request: digest.clone(), answer: answer.to_json()?.to_string() };
+        let kept = Kept { request: digest.clone(), answer: answer.to_text()? };
         call.tx().keep_answer(&owner, key, &kept, now)?;
     }
     Ok(Ok(answer))
