@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use punchlist_core::issue::checklist;
@@ -39,9 +39,8 @@ pub(crate) fn over_mcp(programs: &Path, rounds: usize) -> Result<Line> {
     let (mut ours, mut reference) = (Vec::new(), Vec::new());
     for round in 0..rounds {
         let step = &steps[round % STEPS];
-        let start = Instant::now();
         server.call("todo", &json!({ "action": "start", "content": step }))?;
-        ours.push(start.elapsed().as_secs_f64() * 1e6);
+        ours.push(server.took.as_secs_f64() * 1e6);
         let start = Instant::now();
         raw.execute("INSERT INTO rows (title) VALUES (?1)", [step])?;
         reference.push(start.elapsed().as_secs_f64() * 1e6);
@@ -104,6 +103,9 @@ pub(crate) struct Server {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     id: u64,
+    /// The time of the last request, from its first byte to the end of its answer. The client parses
+    /// it afterwards.
+    took: Duration,
 }
 
 impl Server {
@@ -117,7 +119,7 @@ impl Server {
             .context("punch mcp starts")?;
         let input = child.stdin.take().context("its input")?;
         let output = BufReader::new(child.stdout.take().context("its output")?);
-        let mut server = Self { child, input, output, id: 0 };
+        let mut server = Self { child, input, output, id: 0, took: Duration::ZERO };
         let hello = json!({
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": { "name": "bench", "version": "1" },
@@ -132,12 +134,14 @@ impl Server {
         self.id += 1;
         let message =
             json!({ "jsonrpc": "2.0", "id": self.id, "method": method, "params": params });
+        let (message, mut line) = (format!("{message}\n"), String::new());
+        let start = Instant::now();
         // Use a single write, so that the server reads the message at once.
-        self.input.write_all(format!("{message}\n").as_bytes())?;
-        let mut line = String::new();
+        self.input.write_all(message.as_bytes())?;
         loop {
             line.clear();
             self.output.read_line(&mut line)?;
+            self.took = start.elapsed();
             let mut answer: Value = serde_json::from_str(&line)?;
             if answer["id"] == self.id {
                 return Ok(answer["result"].take());

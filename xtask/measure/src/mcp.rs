@@ -100,7 +100,7 @@ pub(crate) fn over_http(programs: &Path, writes: usize) -> Result<Line> {
 
 /// The request of a tool call that creates an issue.
 fn call(round: usize, n: usize) -> String {
-    let arguments = json!({ "title": format!("Issue {round} {n} by MCP"), "forceNew": true });
+    let arguments = json!({ "title": format!("Issue {round} {n}"), "forceNew": true });
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {} });
     let params = json!({ "name": "issue_create", "arguments": arguments, "_meta": meta });

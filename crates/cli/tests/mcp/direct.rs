@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::serving::Served;
 use crate::support::Place;
-use crate::talk::{Era, Talk};
+use crate::talk::{Era, Pipes, Talk};
 
 /// A call that the library answers, because it has a state.
 fn through_the_library(params: &Value) -> Value {
@@ -14,12 +14,13 @@ fn through_the_library(params: &Value) -> Value {
     params
 }
 
-#[test]
-fn a_plain_call_gets_the_answer_that_the_library_gives() {
-    let place = Place::sqlite();
-    let served = Served::start(&place);
-    let mut talk = Talk::http(&served, Era::Stateless, &[("Punchlist-Project", "test")]);
-    talk.call("issue_create", &json!({ "title": "Slow build" }));
+/// Makes calls of many kinds both ways, and compares the results.
+fn compare(talk: &mut Talk, era: Era) {
+    talk.call("issue_create", &json!({ "title": "Slow \"build\"\n", "body": "ä\u{1}\u{2028}" }));
+    let kind = match era {
+        Era::Handshake => Value::Null,
+        Era::Stateless => json!("complete"),
+    };
     for (name, arguments) in [
         ("issue_show", json!({ "number": 1 })),
         ("issue_list", json!({ "status": "open" })),
@@ -28,13 +29,59 @@ fn a_plain_call_gets_the_answer_that_the_library_gives() {
         ("issue_show", json!({ "numbr": 1 })),
         ("issue_show", Value::Null),
         ("mission_todo_complete", json!({ "missionSlug": "a", "todoId": "b", "outcome": "c" })),
+        ("status", json!({})),
     ] {
         let params = json!({ "name": name, "arguments": arguments });
         let direct = talk.request("tools/call", &params);
         let passed_on = talk.request("tools/call", &through_the_library(&params));
         assert_eq!(direct["result"], passed_on["result"], "{name} {arguments}");
-        assert_eq!(direct["result"]["resultType"], "complete", "{direct}");
+        assert_eq!(direct["result"]["resultType"], kind, "{direct}");
         assert_eq!((&direct["jsonrpc"], direct["id"].is_i64()), (&json!("2.0"), true));
+    }
+}
+
+#[test]
+fn a_plain_call_gets_the_answer_that_the_library_gives() {
+    let place = Place::sqlite();
+    let served = Served::start(&place);
+    let mut talk = Talk::http(&served, Era::Stateless, &[("Punchlist-Project", "test")]);
+    compare(&mut talk, Era::Stateless);
+}
+
+#[test]
+fn a_plain_call_over_stdio_gets_the_answer_that_the_library_gives() {
+    for era in [Era::Handshake, Era::Stateless] {
+        let place = Place::sqlite();
+        let mut talk = Talk::stdio(&place, era, &[]);
+        compare(&mut talk, era);
+    }
+}
+
+/// A call that is answered at once can neither be busy nor be cancelled, and its id is free again.
+#[test]
+fn plain_calls_in_one_go_are_all_answered_in_order() {
+    let place = Place::sqlite();
+    let mut pipes = Pipes::start(&place.punch(["mcp"]));
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "0" } });
+    pipes.send(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello }));
+    assert_eq!(pipes.receive()["id"], 0);
+    pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    for round in 0..3 {
+        for id in 1..=100 {
+            let arguments = json!({ "title": format!("{round} {id}"), "forceNew": true });
+            let params = json!({ "name": "issue_create", "arguments": arguments });
+            pipes.send(
+                &json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }),
+            );
+        }
+        let ids: Vec<Value> = std::iter::repeat_with(|| pipes.receive())
+            .filter(|message| message.get("method").is_none())
+            .take(100)
+            .filter(|answer| answer["result"]["isError"] == false)
+            .map(|mut answer| answer["id"].take())
+            .collect();
+        assert_eq!(ids, (1..=100).map(Value::from).collect::<Vec<_>>());
     }
 }
 

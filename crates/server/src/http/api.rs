@@ -103,7 +103,7 @@ async fn json_body(parts: &Parts, body: Body, limits: &Limits) -> Result<Value, 
     if text.trim_matches([' ', '\t', '\n', '\r']).is_empty() {
         return Ok(json!({}));
     }
-    let parsed = serde_json::from_str(text);
+    let parsed = text.parse::<Value>();
     let mut input =
         parsed.map_err(|error| Error::from(Fault::Json { detail: error.to_string() }))?;
     whole(&mut input);

@@ -85,7 +85,7 @@ pub(crate) async fn or_token_required(state: &Shared, proof: Proof, error: Error
     asked.unwrap_or_else(|panicked| panicked)
 }
 
-fn panicked<T>() -> Result<T, Error> {
+pub(crate) fn panicked<T>() -> Result<T, Error> {
     Err(Error::Internal { detail: "the request panicked".to_owned() })
 }
 

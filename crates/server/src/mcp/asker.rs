@@ -146,31 +146,42 @@ impl Asker {
         envelope
     }
 
-    /// Runs a job on the store, under an envelope with the caller's current rights.
+    /// Is this a process for one agent, with a store in a local file? That answers faster than
+    /// another thread wakes up. A database server may be slow, and its connections must not be used
+    /// inside the runtime.
+    pub(crate) fn is_near(&self) -> bool {
+        self.kind == Kind::Process && self.ops.is_local()
+    }
+
+    /// Runs a job on the store, under an envelope with the caller's current rights, on another
+    /// thread unless the store is near.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        mut envelope: Box<Envelope>,
+        envelope: Box<Envelope>,
         job: impl FnOnce(&Ops, &Envelope) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let asker = self.clone();
-        let job = move || {
-            if asker.kind == Kind::Process {
-                let (facts, token) = &*asker.credentials;
-                (envelope.actor, envelope.proof) =
-                    asker.ops.identify(facts.clone(), token.as_deref())?;
-            }
-            if envelope.project.trim().is_empty() {
-                return Err(Error::MissingContext { missing: vec!["project"] });
-            }
-            job(&asker.ops, &envelope)
-        };
-        // For one agent, a local file answers faster than another thread wakes up. A database
-        // server may be slow, and its connections must not be used inside the runtime, so there the
-        // job runs on another thread.
-        if self.kind == Kind::Process && self.ops.is_local() {
-            return job();
+        if self.is_near() {
+            return self.run_here(envelope, job);
         }
-        blocking(job).await
+        let asker = self.clone();
+        blocking(move || asker.run_here(envelope, job)).await
+    }
+
+    /// Runs a job on this thread.
+    pub(crate) fn run_here<T>(
+        &self,
+        mut envelope: Box<Envelope>,
+        job: impl FnOnce(&Ops, &Envelope) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if self.kind == Kind::Process {
+            let (facts, token) = &*self.credentials;
+            (envelope.actor, envelope.proof) =
+                self.ops.identify(facts.clone(), token.as_deref())?;
+        }
+        if envelope.project.trim().is_empty() {
+            return Err(Error::MissingContext { missing: vec!["project"] });
+        }
+        job(&self.ops, &envelope)
     }
 }
 

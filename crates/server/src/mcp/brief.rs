@@ -8,7 +8,10 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use super::tree::{Tree, get};
+
+/// The fields of an object.
+type Fields<'a> = [(Cow<'a, str>, Tree<'a>)];
 
 /// Bookkeeping that no next call needs.
 const LEFT_OUT: [&str; 12] = [
@@ -43,10 +46,10 @@ type Parts = [Option<&'static str>; 3];
 
 /// Describes an answer.
 #[must_use]
-pub(crate) fn text(answer: &Value) -> String {
+pub(crate) fn text(answer: &Tree<'_>) -> String {
     let mut out = String::new();
     match answer {
-        Value::Object(fields) => whole(fields, Parts::default(), "", &mut out),
+        Tree::Object(fields) => whole(fields, Parts::default(), "", &mut out),
         other => out.push_str(&other.to_string()),
     }
     let text = out.trim_end();
@@ -54,22 +57,22 @@ pub(crate) fn text(answer: &Value) -> String {
 }
 
 /// An object that was asked for: every field that is not in its head, on its own lines.
-fn whole(fields: &Map<String, Value>, head_of: Parts, indent: &str, out: &mut String) {
+fn whole(fields: &Fields<'_>, head_of: Parts, indent: &str, out: &mut String) {
     let below = format!("{indent}  ");
     for (name, value) in without_head(fields, head_of) {
         put(out, [indent, name, ":"]);
         match value {
-            Value::Array(items) if items.iter().any(Value::is_object) => {
+            Tree::List(items) if items.iter().any(Tree::is_object) => {
                 out.push('\n');
                 items.iter().for_each(|item| line(item, &below, out));
             }
-            Value::Object(inner) => {
+            Tree::Object(inner) => {
                 let head_of = parts(inner);
                 put(out, [" ", &head(inner, head_of)]);
                 end_line(out);
                 whole(inner, head_of, &below, out);
             }
-            Value::String(words) if words.trim_end().contains('\n') => {
+            Tree::Text(words) if words.trim_end().contains('\n') => {
                 put(out, ["\n", words.trim_end(), "\n"]);
             }
             plain => {
@@ -90,8 +93,8 @@ fn end_line(out: &mut String) {
 }
 
 /// An item of a list: one line, and one for each item below it.
-fn line(item: &Value, indent: &str, out: &mut String) {
-    let Value::Object(fields) = item else {
+fn line(item: &Tree<'_>, indent: &str, out: &mut String) {
+    let Tree::Object(fields) = item else {
         put(out, [indent, &one_line(&said(item), HEAD_MAX), "\n"]);
         return;
     };
@@ -108,80 +111,86 @@ fn line(item: &Value, indent: &str, out: &mut String) {
 }
 
 /// The other fields of an item, as `name=value`; an object's fields have its name in front.
-fn more<'a>(
-    fields: &'a Map<String, Value>,
+fn more<'t, 'a>(
+    fields: &'t Fields<'a>,
     head_of: Parts,
     within: &str,
     words: &mut Vec<String>,
-    lists: &mut Vec<(String, &'a [Value])>,
+    lists: &mut Vec<(String, &'t [Tree<'a>])>,
 ) {
     for (name, value) in without_head(fields, head_of) {
-        let name = if within.is_empty() { name.clone() } else { format!("{within}.{name}") };
+        let name = if within.is_empty() { name.to_owned() } else { format!("{within}.{name}") };
         match value {
-            Value::Array(items) if items.iter().any(Value::is_object) => lists.push((name, items)),
-            Value::Object(inner) => more(inner, Parts::default(), &name, words, lists),
+            Tree::List(items) if items.iter().any(Tree::is_object) => lists.push((name, items)),
+            Tree::Object(inner) => more(inner, Parts::default(), &name, words, lists),
             // A count of nothing.
-            Value::Number(number) if !within.is_empty() && number.as_i64() == Some(0) => {}
+            Tree::Number(number) if !within.is_empty() && number.as_i64() == Some(0) => {}
             plain => words.push(format!("{name}={}", one_line(&said(plain), FIELD_MAX))),
         }
     }
 }
 
 /// The fields that are said and are not in the head.
-fn without_head(
-    fields: &Map<String, Value>,
+fn without_head<'t, 'a>(
+    fields: &'t Fields<'a>,
     head_of: Parts,
-) -> impl Iterator<Item = (&String, &Value)> {
+) -> impl Iterator<Item = (&'t str, &'t Tree<'a>)> {
     let has_number = head_of[0] == Some("number");
     let is_more = move |name: &str| !(head_of.contains(&Some(name)) || has_number && name == "id");
-    fields.iter().filter(move |(name, value)| is_more(name) && is_said(name, value))
+    fields
+        .iter()
+        .map(|(name, value)| (&**name, value))
+        .filter(move |(name, value)| is_more(name) && is_said(name, value))
 }
 
 /// Is a field said at all?
-fn is_said(name: &str, value: &Value) -> bool {
+fn is_said(name: &str, value: &Tree<'_>) -> bool {
     let is_empty = match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::String(words) => words.trim().is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => !fields.iter().any(|(name, value)| is_said(name, value)),
-        Value::Bool(true) | Value::Number(_) => false,
+        Tree::Null | Tree::Bool(false) => true,
+        Tree::Text(words) => words.trim().is_empty(),
+        Tree::List(items) => items.is_empty(),
+        Tree::Object(fields) => !fields.iter().any(|(name, value)| is_said(name, value)),
+        Tree::Bool(true) | Tree::Number(_) => false,
     };
-    let is_time = (name == "at" || name.ends_with("At")) && value.is_string();
+    let is_time = (name == "at" || name.ends_with("At")) && matches!(value, Tree::Text(_));
     !is_empty && !is_time && !LEFT_OUT.contains(&name)
 }
 
 /// The name, state and words of an item, without the names of these fields.
-fn head(fields: &Map<String, Value>, head_of: Parts) -> String {
-    let shown = head_of.into_iter().flatten().map(|name| match (name, &fields[name]) {
-        ("number", number) => format!("#{number}"),
-        ("status" | "state", state) => format!("[{}]", said(state)),
-        (_, value) => said(value).into_owned(),
+fn head(fields: &Fields<'_>, head_of: Parts) -> String {
+    let shown = head_of.into_iter().flatten().map(|name| match (name, get(fields, name)) {
+        (_, None) => String::new(),
+        ("number", Some(number)) => format!("#{number}"),
+        ("status" | "state", Some(state)) => format!("[{}]", said(state)),
+        (_, Some(value)) => said(value).into_owned(),
     });
     shown.collect::<Vec<_>>().join(" ")
 }
 
 /// The fields that an item's head is made of.
-fn parts(fields: &Map<String, Value>) -> Parts {
+fn parts(fields: &Fields<'_>) -> Parts {
     let first = |names: &[&'static str]| {
         let is_there = |name: &&&str| {
-            fields
-                .get(**name)
-                .is_some_and(|value| (value.is_string() || value.is_i64()) && is_said(name, value))
+            get(fields, name).is_some_and(|value| match value {
+                Tree::Text(_) => is_said(name, value),
+                Tree::Number(number) => number.is_i64(),
+                _ => false,
+            })
         };
         names.iter().find(is_there).copied()
     };
     // A gate is about an issue's number and has an id of its own; an issue has a title.
-    let called = match fields.contains_key("title") {
+    let called = match get(fields, "title").is_some() {
         true => first(&CALLED),
         false => first(&CALLED[1..]),
     };
     [called, first(&STATE), first(&SAID)]
 }
 
-fn said(value: &Value) -> Cow<'_, str> {
+fn said<'t>(value: &'t Tree<'_>) -> Cow<'t, str> {
     match value {
-        Value::String(words) => words.into(),
-        Value::Array(items) => items.iter().map(said).collect::<Vec<_>>().join(", ").into(),
+        Tree::Text(words) => Cow::Borrowed(words),
+        Tree::List(items) => items.iter().map(said).collect::<Vec<_>>().join(", ").into(),
         other => other.to_string().into(),
     }
 }
@@ -197,7 +206,11 @@ fn one_line(words: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    fn said_of(answer: &Value) -> String {
+        text(&serde_json::from_str(&answer.to_string()).unwrap())
+    }
 
     #[test]
     fn an_item_of_a_list_is_one_line_with_all_that_a_next_call_needs() {
@@ -215,7 +228,7 @@ mod tests {
             "issues:\n  #7 [open] Slow build labels=ci, speed progress.criteria=2\n  \
              #8 [resolved] {long}…\nnextCursor: 8"
         );
-        assert_eq!(text(&answer), expected);
+        assert_eq!(said_of(&answer), expected);
     }
 
     #[test]
@@ -231,7 +244,7 @@ mod tests {
             "issue: #7 [open] Slow build\n  body:\n{body}\n  assignee: ada\nchecklist: - [ ] fast\n\
              updates:\n  01C Seen twice kind=comment"
         );
-        assert_eq!(text(&answer), expected);
+        assert_eq!(said_of(&answer), expected);
     }
 
     #[test]
@@ -244,7 +257,7 @@ mod tests {
         });
         let expected = "pillars:\n  speed [active] Speed\n    metrics:\n      build value=61.5 \
              target=30\ngates:\n  01G [open] Which port? number=7 kind=ask details.options=80, 443";
-        assert_eq!(text(&answer), expected);
-        assert_eq!(text(&json!({ "todo": null, "items": [] })), "nothing");
+        assert_eq!(said_of(&answer), expected);
+        assert_eq!(said_of(&json!({ "todo": null, "items": [] })), "nothing");
     }
 }

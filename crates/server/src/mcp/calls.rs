@@ -3,15 +3,18 @@
 use std::time::Instant;
 
 use punchlist_ops::catalogue::find;
+use punchlist_ops::operations::todo::Output;
 use punchlist_ops::{Answer, Envelope, Error, Operation, Ops};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, JsonObject,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::asker::Asker;
+use super::tree::Tree;
 use super::{McpServer, brief, gates, waits};
 use crate::http::state::called;
 
@@ -76,6 +79,14 @@ impl Call<'_> {
         self.make_in(self.envelope()?, arguments).await
     }
 
+    /// Calls the operation on this thread. Only for a store that is near.
+    pub(crate) fn make_here(self) -> Result<Answer, Error> {
+        let envelope = self.envelope()?;
+        let Self { server, operation, arguments, .. } = self;
+        let input = Value::Object(arguments);
+        server.asker.run_here(envelope, |ops, envelope| ops.answer(operation, envelope, input))
+    }
+
     /// Calls the operation again for the gate that it has opened: for its answer, or for its
     /// present state, and not for the stored answer.
     pub(crate) async fn for_gate(&self, gate: &str) -> Result<Answer, Error> {
@@ -108,35 +119,73 @@ impl Call<'_> {
     }
 }
 
-/// Builds the result of a call: the structure, and a short text for hosts that show only text. A
-/// model pays for every token and gains nothing from reading the same twice.
-pub(crate) fn answered(operation: &Operation, answer: &Answer) -> Result<CallToolResult, Error> {
-    let output = answer.to_json()?;
-    let text = |name: &str| output.get(name).and_then(Value::as_str).unwrap_or_default();
-    // Tasks are named by their ids, which the markdown of a plan does not have.
-    if output.get("tasks").and_then(Value::as_array).is_some_and(|tasks| !tasks.is_empty()) {
-        let mut tree = output.clone();
-        if let Value::Object(fields) = &mut tree {
-            fields.remove("markdown");
-        }
-        return Ok(with_text(brief::text(&tree), output));
-    }
-    let (list, message) = (text("markdown").trim_end().to_owned(), text("message").to_owned());
-    let short = match (list.is_empty(), message.is_empty()) {
-        (false, true) => list,
-        (false, false) => format!("{list}\n\n{message}"),
-        (true, _) => {
-            let words = gates::words(operation, answer).or_else(|| waits::words(answer));
-            words.unwrap_or_else(|| brief::text(&output))
-        }
-    };
-    Ok(with_text(short, output))
+/// The result of a call: the structure as the text of JSON, and a short text for hosts that show
+/// only text. A model pays for every token and gains nothing from reading the same twice.
+pub(crate) struct Told {
+    pub(crate) text: String,
+    pub(crate) structure: String,
 }
 
-fn with_text(text: String, output: Value) -> CallToolResult {
+/// The fields of an output that its short text is made of.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Shown {
+    tasks: Value,
+    markdown: Value,
+    message: Value,
+}
+
+impl Told {
+    pub(crate) fn new(operation: &Operation, answer: &Answer) -> Result<Self, Error> {
+        let structure = answer.to_text()?;
+        let text = short(operation, answer, &structure).map_err(punchlist_store::Error::from)?;
+        Ok(Self { text, structure })
+    }
+}
+
+fn short(operation: &Operation, answer: &Answer, output: &str) -> serde_json::Result<String> {
+    // The most frequent call: the text need not be read for it.
+    if let Some(Output { markdown, message, .. }) = answer.output::<Output>()
+        && !markdown.is_empty()
+    {
+        return Ok(listed(markdown, message.as_deref().unwrap_or_default()));
+    }
+    if let Some(words) = gates::words(operation, answer).or_else(|| waits::words(answer)) {
+        return Ok(words);
+    }
+    let shown: Shown = match output.contains("\"markdown\":") {
+        true => serde_json::from_str(output)?,
+        false => Shown::default(),
+    };
+    let markdown = shown.markdown.as_str().unwrap_or_default();
+    // Tasks are named by their ids, which the markdown of a plan does not have.
+    let has_tasks = shown.tasks.as_array().is_some_and(|tasks| !tasks.is_empty());
+    if !has_tasks && !markdown.trim_end().is_empty() {
+        return Ok(listed(markdown, shown.message.as_str().unwrap_or_default()));
+    }
+    let mut tree: Tree<'_> = serde_json::from_str(output)?;
+    if has_tasks && let Tree::Object(fields) = &mut tree {
+        fields.retain(|(name, _)| name != "markdown");
+    }
+    Ok(brief::text(&tree))
+}
+
+/// A checklist, and what is said about it.
+fn listed(markdown: &str, message: &str) -> String {
+    let list = markdown.trim_end();
+    match message.is_empty() {
+        true => list.to_owned(),
+        false => format!("{list}\n\n{message}"),
+    }
+}
+
+/// The result of a call, for the library.
+pub(crate) fn answered(operation: &Operation, answer: &Answer) -> Result<CallToolResult, Error> {
+    let Told { text, structure } = Told::new(operation, answer)?;
+    let structure: Value = structure.parse().map_err(punchlist_store::Error::from)?;
     let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(output);
-    result
+    result.structured_content = Some(structure);
+    Ok(result)
 }
 
 /// A refusal is a result, not a protocol error, so that the model reads what to do next.

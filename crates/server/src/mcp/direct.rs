@@ -1,15 +1,18 @@
-//! Plain tool calls over HTTP, answered without the library's transport.
+//! Plain tool calls, answered without the library.
 //!
-//! The library serves each request of the stateless era like a connection of its own. It parses the
-//! body again, serialises it for its checks and spawns two tasks, which takes longer than most
-//! operations. A call in its plain form needs none of that (ADR 0028). All other requests go to the
-//! library: other methods and revisions, questions, delegations, and requests whose headers do not
-//! simply agree with the body, so that the library reports what is wrong with them.
+//! Over HTTP, the library serves each request of the stateless era like a connection of its own. It
+//! parses the body again, serialises it for its checks and spawns two tasks, which takes longer than
+//! most operations. Over stdio it moves a call through a task and two queues, and takes its result as
+//! a tree of values. A call in its plain form needs none of that (ADR 0028). All other requests go to
+//! the library: other methods and revisions, questions, delegations, and requests whose headers do
+//! not simply agree with the body, so that the library reports what is wrong with them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
 use punchlist_ops::catalogue::{Effect, find};
-use punchlist_ops::{Error, Operation};
+use punchlist_ops::{Answer, Error, Operation};
 use rmcp::RoleServer;
 use rmcp::model::{
     ClientRequest, GetMeta, JsonObject, JsonRpcMessage, ProtocolVersion, RequestId,
@@ -18,10 +21,11 @@ use rmcp::model::{
 use rmcp::service::RxJsonRpcMessage;
 
 use super::McpServer;
-use super::calls::{Call, answered, refusal};
+use super::calls::{Call, Told, refusal};
 use super::gates::is_question;
 use super::waits::may_be_long;
 use crate::http::problem::of_type;
+use crate::http::state::panicked;
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
@@ -29,41 +33,64 @@ const NAME_HEADER: HeaderName = HeaderName::from_static("mcp-name");
 /// Headers with this prefix repeat arguments. The library compares them.
 const ARGUMENT_PREFIX: &str = "mcp-param-";
 
+/// How the client and the server agreed on a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Era {
+    /// By `initialize`; requests do not name it.
+    Handshake,
+    /// Each request names it.
+    Stateless,
+}
+
 /// A tool call in its plain form.
 pub(super) struct Plain {
+    era: Era,
     id: RequestId,
     operation: &'static Operation,
     arguments: JsonObject,
     meta: JsonObject,
 }
 
-/// Takes a tool call out of its message if it has the plain form. The caller has checked the
-/// headers that every POST needs. Whether it needs a token is checked in the transaction of the
+/// Takes a tool call out of the message of a POST if it has the plain form. The caller has checked
+/// the headers that every POST needs. Whether it needs a token is checked in the transaction of the
 /// operation. One without a transaction is not plain, so it is checked before.
-pub(super) fn plain(
+pub(super) fn posted(
     headers: &HeaderMap,
     message: &mut RxJsonRpcMessage<RoleServer>,
 ) -> Option<Plain> {
+    let JsonRpcMessage::Request(request) = &*message else { return None };
+    let ClientRequest::CallToolRequest(call) = &request.request else { return None };
+    let is_plain = is_only(headers, &VERSION_HEADER, ProtocolVersion::V_2026_07_28.as_str())
+        && is_only(headers, &METHOD_HEADER, "tools/call")
+        && is_only(headers, &NAME_HEADER, &call.params.name)
+        && !headers.keys().any(|name| name.as_str().starts_with(ARGUMENT_PREFIX));
+    if is_plain { plain(Era::Stateless, message) } else { None }
+}
+
+/// Takes a tool call out of its message if it has the plain form.
+pub(super) fn plain(era: Era, message: &mut RxJsonRpcMessage<RoleServer>) -> Option<Plain> {
     let JsonRpcMessage::Request(request) = message else { return None };
-    let version = ProtocolVersion::V_2026_07_28;
     let meta = request.request.get_meta();
-    let is_current = meta.protocol_version().as_ref() == Some(&version)
-        && meta.missing_required_keys(&version).is_empty();
+    let version = ProtocolVersion::V_2026_07_28;
+    let is_of_era = match era {
+        Era::Handshake => meta.protocol_version().is_none(),
+        Era::Stateless => {
+            meta.protocol_version().as_ref() == Some(&version)
+                && meta.missing_required_keys(&version).is_empty()
+        }
+    };
     let meta = meta.0.0.clone();
     let ClientRequest::CallToolRequest(call) = &mut request.request else { return None };
     let params = &mut call.params;
     let operation = find(&params.name).ok()?;
-    let is_plain = is_current
-        && is_only(headers, &VERSION_HEADER, version.as_str())
-        && is_only(headers, &METHOD_HEADER, "tools/call")
-        && is_only(headers, &NAME_HEADER, &params.name)
-        && !headers.keys().any(|name| name.as_str().starts_with(ARGUMENT_PREFIX))
+    let is_plain = is_of_era
         && params.input_responses.is_none()
         && params.request_state.is_none()
         && operation.effect != Effect::Pure
         && !is_question(operation)
         && !may_be_long(operation);
     is_plain.then(|| Plain {
+        era,
         id: request.id.clone(),
         operation,
         arguments: params.arguments.take().unwrap_or_default(),
@@ -77,19 +104,52 @@ fn is_only(headers: &HeaderMap, name: &HeaderName, expected: &str) -> bool {
     values.next().is_some_and(|value| value == expected) && values.next().is_none()
 }
 
-/// Makes the call. A refusal is a result, too, except that a token is missing: that is the status of
-/// the response, as for every request.
+/// Makes a call that was posted. A refusal is a result, too, except that a token is missing: that is
+/// the status of the response, as for every request.
 pub(super) async fn answer(server: &McpServer, plain: Plain) -> Result<Response, Error> {
-    let Plain { id, operation, arguments, meta } = plain;
+    let Plain { era, id, operation, arguments, meta } = plain;
     let call = Call { server, operation, arguments, meta };
-    let made = call.make_once().await.and_then(|answer| answered(operation, &answer));
-    let result = match made {
-        Err(missing @ Error::TokenRequired) => return Err(missing),
-        made => made.unwrap_or_else(|error| refusal(&error)),
-    };
-    let message = ServerJsonRpcMessage::response(ServerResult::CallToolResult(result), id);
-    Ok(match serde_json::to_string(&message) {
+    let made = call.make_once().await;
+    if let Err(missing @ Error::TokenRequired) = made {
+        return Err(missing);
+    }
+    Ok(match text(era, id, operation, made) {
         Ok(text) => of_type(StatusCode::OK, "application/json", text),
         Err(error) => of_type(StatusCode::INTERNAL_SERVER_ERROR, "text/plain", error.to_string()),
     })
+}
+
+/// Makes a call of the process that started this one, on this thread. Returns the answer to send.
+pub(super) fn answer_here(server: &McpServer, plain: Plain) -> serde_json::Result<String> {
+    let Plain { era, id, operation, arguments, meta } = plain;
+    let call = Call { server, operation, arguments, meta };
+    let made = catch_unwind(AssertUnwindSafe(|| call.make_here())).unwrap_or_else(|_| panicked());
+    text(era, id, operation, made)
+}
+
+/// The response as the library would write it. The structure is in it as it was serialised.
+fn text(
+    era: Era,
+    id: RequestId,
+    operation: &Operation,
+    made: Result<Answer, Error>,
+) -> serde_json::Result<String> {
+    match made.and_then(|answer| Told::new(operation, &answer)) {
+        Ok(Told { text, structure }) => {
+            let (id, text) = (serde_json::to_string(&id)?, serde_json::to_string(&text)?);
+            let kind = match era {
+                Era::Handshake => "",
+                Era::Stateless => r#""resultType":"complete","#,
+            };
+            Ok(format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"result":{{{kind}"content":[{{"type":"text","text":{text}}}],"structuredContent":{structure},"isError":false}}}}"#
+            ))
+        }
+        Err(error) => {
+            let mut result = refusal(&error);
+            result.result_type = result.result_type.filter(|_| era == Era::Stateless);
+            let result = ServerResult::CallToolResult(result);
+            serde_json::to_string(&ServerJsonRpcMessage::response(result, id))
+        }
+    }
 }

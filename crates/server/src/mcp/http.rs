@@ -76,7 +76,7 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
     if may_be_plain
         && has_right_headers(&parts.headers)
         && let Ok((Judged::Message(message), _)) = &mut judged
-        && let Some(plain) = direct::plain(&parts.headers, message)
+        && let Some(plain) = direct::posted(&parts.headers, message)
     {
         return direct::answer(&server(state, asker, None), plain).await;
     }

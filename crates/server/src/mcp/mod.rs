@@ -27,6 +27,7 @@ mod resources;
 mod session;
 mod stdio;
 pub mod tools;
+mod tree;
 mod uri;
 mod waits;
 mod wire;

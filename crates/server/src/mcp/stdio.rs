@@ -37,7 +37,8 @@ impl McpServer {
         let (read, write) = rmcp::transport::stdio_pipes();
         let (end, ending) = watch::channel(false);
         self.stopping = Some(ending);
-        match self.serve(Wire::new(read, write, end, notes)).await {
+        let near = self.asker.is_near().then(|| self.clone());
+        match self.serve(Wire::new(read, write, end, notes, near)).await {
             Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
             // A host that closes before the handshake is not an error.
             Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),

@@ -24,7 +24,12 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
-use super::judge::{BATCHES, INVALID_REQUEST, Judged, MESSAGE_MAX, batch, judge, member, wrong};
+use super::McpServer;
+use super::direct::{self, Era};
+use super::judge::{
+    BATCHES, INTERNAL_ERROR, INVALID_REQUEST, Judged, MESSAGE_MAX, batch, error, judge, member,
+    wrong,
+};
 use super::notes::Notes;
 
 /// How much of an oversized line is searched for its id.
@@ -67,6 +72,10 @@ pub(crate) struct Wire<R, W> {
     has_begun: bool,
     /// Does the library read while it writes? Before that, it waits for every write.
     is_served: bool,
+    /// Answers plain calls here, if the store is near.
+    near: Option<McpServer>,
+    /// How the conversation has begun, once the client may call tools.
+    era: Option<Era>,
     /// The requests that were passed on and are not answered yet. The library tracks only one
     /// request per id, so a second one would be executed without an answer.
     unanswered: HashSet<RequestId>,
@@ -89,7 +98,13 @@ pub(crate) struct Wire<R, W> {
 }
 
 impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'static> Wire<R, W> {
-    pub(crate) fn new(read: R, write: W, end: watch::Sender<bool>, notes: Notes) -> Self {
+    pub(crate) fn new(
+        read: R,
+        write: W,
+        end: watch::Sender<bool>,
+        notes: Notes,
+        near: Option<McpServer>,
+    ) -> Self {
         Self {
             read,
             ahead: BytesMut::new(),
@@ -98,6 +113,8 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
             is_over: false,
             has_begun: false,
             is_served: false,
+            near,
+            era: None,
             unanswered: HashSet::new(),
             has_batches: false,
             pending: VecDeque::new(),
@@ -191,10 +208,12 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
                 if self.is_used(&request.id) {
                     return doubled(&request.id);
                 }
-                self.has_begun |= begins(&request.request);
                 if let ClientRequest::InitializeRequest(hello) = &request.request {
                     self.has_batches = hello.params.protocol_version.as_str() == BATCHES;
+                } else if !self.has_begun && begins(&request.request) {
+                    self.era = Some(Era::Stateless);
                 }
+                self.has_begun |= begins(&request.request);
             }
             self.note(message);
         }
@@ -208,18 +227,32 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
             || self.batches.iter().any(|batch| batch.waiting.contains(id))
     }
 
+    /// Answers a plain call. The library begins every conversation.
+    fn answer_here(&self, message: &mut RxJsonRpcMessage<RoleServer>) -> Option<String> {
+        let (server, era) = (self.near.as_ref()?, self.era.filter(|_| self.is_served)?);
+        let plain = direct::plain(era, message)?;
+        let line = direct::answer_here(server, plain).unwrap_or_else(|fault| {
+            error(&Value::Null, INTERNAL_ERROR, &fault.to_string()).to_string()
+        });
+        Some(line + "\n")
+    }
+
     /// Keeps track of a message that is passed on: a request is unanswered now, or one is cancelled.
     fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
         match message {
             JsonRpcMessage::Request(request) => drop(self.unanswered.insert(request.id.clone())),
-            JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
-                {
-                    self.cancel(id);
+            JsonRpcMessage::Notification(notification) => match &notification.notification {
+                ClientNotification::CancelledNotification(cancelled) => {
+                    if let Some(id) = &cancelled.params.request_id {
+                        self.cancel(id);
+                    }
                 }
-            }
+                // The end of the handshake; a conversation without one is of the other era.
+                ClientNotification::InitializedNotification(_) => {
+                    self.era.get_or_insert(Era::Handshake);
+                }
+                _ => {}
+            },
             _ => {}
         }
     }
@@ -372,7 +405,16 @@ where
                 return None;
             }
             match self.judge() {
-                Judged::Message(message) => return Some(*message),
+                Judged::Message(mut message) => {
+                    let Some(line) = self.answer_here(&mut message) else { return Some(*message) };
+                    if let JsonRpcMessage::Request(request) = &*message {
+                        self.unanswered.remove(&request.id);
+                    }
+                    let writing = self.writing(line.into_bytes());
+                    self.write_apart(writing);
+                    // It is written before the next call is made.
+                    tokio::task::yield_now().await;
+                }
                 Judged::Nothing => {}
                 Judged::Wrong(answer, why) => {
                     self.notes.refused(&why);
@@ -466,7 +508,8 @@ mod tests {
         let input = [ping("1"), ping("1"), ping("\"1\""), ping("1")].concat();
         let (written, mut seen) = tokio::io::duplex(4_096);
         let end = watch::Sender::new(false);
-        let mut wire = Wire::new(Cursor::new(input.into_bytes()), written, end, Notes::start().0);
+        let mut wire =
+            Wire::new(Cursor::new(input.into_bytes()), written, end, Notes::start().0, None);
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let is_request = |message| matches!(message, Some(JsonRpcMessage::Request(_)));
@@ -510,7 +553,8 @@ mod tests {
         let input: String = [hello].into_iter().chain(lines).chain([again]).collect();
         let (written, _seen) = tokio::io::duplex(4_096);
         let end = watch::Sender::new(false);
-        let mut wire = Wire::new(Cursor::new(input.into_bytes()), written, end, Notes::start().0);
+        let mut wire =
+            Wire::new(Cursor::new(input.into_bytes()), written, end, Notes::start().0, None);
         // Without a timer: a delay would panic.
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
