@@ -93,28 +93,19 @@ impl Asker {
         Ok((actor, proof))
     }
 
-    /// The envelope of one call, on the heap, because futures that hold it are moved. Values in
-    /// `_meta` take precedence over flags and headers. One that is not a text is refused: if it were
-    /// ignored, a write could be made twice, or elsewhere.
+    /// The envelope of one call, on the heap, because futures that hold it are moved.
     pub(crate) fn envelope(&self, meta: &JsonObject) -> Result<Box<Envelope>, Error> {
-        let say = |name: &str| text(meta, name);
         let mut envelope = Box::new(Envelope::clone(&self.envelope));
         envelope.now = (self.clock)();
-        if let Some(key) = say("punchlist/idempotencyKey")? {
-            envelope.idempotency_key = Some(key);
-        }
-        let context = &mut envelope.context;
-        if let Some(session) = say("punchlist/sessionId")? {
-            context.session = Some(session);
-        }
-        if let Some(conversation) = say("punchlist/conversationId")? {
-            context.conversation = Some(conversation);
-        }
-        let (turn, message) = (say("punchlist/turnId")?, say("punchlist/messageId")?);
-        if turn.is_some() || message.is_some() {
-            let message = message.unwrap_or_default();
-            context.turn = Some(turn_of_message(turn.as_deref(), &message).to_owned());
-        }
+        tell(&mut envelope, meta)?;
+        Ok(envelope)
+    }
+
+    /// The envelope of the only call.
+    pub(crate) fn into_envelope(self, meta: &JsonObject) -> Result<Envelope, Error> {
+        let mut envelope = Arc::unwrap_or_clone(self.envelope);
+        envelope.now = (self.clock)();
+        tell(&mut envelope, meta)?;
         Ok(envelope)
     }
 
@@ -183,6 +174,29 @@ impl Asker {
         }
         job(&self.ops, &envelope)
     }
+}
+
+/// Writes what a request says in its `_meta` into the envelope of its call. These values take
+/// precedence over flags and headers. One that is not a text is refused: if it were ignored, a write
+/// could be made twice, or elsewhere.
+fn tell(envelope: &mut Envelope, meta: &JsonObject) -> Result<(), Error> {
+    let say = |name: &str| text(meta, name);
+    if let Some(key) = say("punchlist/idempotencyKey")? {
+        envelope.idempotency_key = Some(key);
+    }
+    let context = &mut envelope.context;
+    if let Some(session) = say("punchlist/sessionId")? {
+        context.session = Some(session);
+    }
+    if let Some(conversation) = say("punchlist/conversationId")? {
+        context.conversation = Some(conversation);
+    }
+    let (turn, message) = (say("punchlist/turnId")?, say("punchlist/messageId")?);
+    if turn.is_some() || message.is_some() {
+        let message = message.unwrap_or_default();
+        context.turn = Some(turn_of_message(turn.as_deref(), &message).to_owned());
+    }
+    Ok(())
 }
 
 /// A field of `_meta`, if it is there.

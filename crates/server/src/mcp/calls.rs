@@ -73,12 +73,6 @@ impl Call<'_> {
         self.make_in(self.envelope()?, self.arguments.clone()).await
     }
 
-    /// Calls the operation, which is not called again.
-    pub(crate) async fn make_once(mut self) -> Result<Answer, Error> {
-        let arguments = std::mem::take(&mut self.arguments);
-        self.make_in(self.envelope()?, arguments).await
-    }
-
     /// Calls the operation on this thread. Only for a store that is near.
     pub(crate) fn make_here(self) -> Result<Answer, Error> {
         let envelope = self.envelope()?;

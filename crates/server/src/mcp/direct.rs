@@ -8,6 +8,8 @@
 //! not simply agree with the body, so that the library reports what is wrong with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
 
 use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::Response;
@@ -19,13 +21,14 @@ use rmcp::model::{
     ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::RxJsonRpcMessage;
+use serde_json::Value;
 
 use super::McpServer;
 use super::calls::{Call, Told, refusal};
 use super::gates::is_question;
 use super::waits::may_be_long;
 use crate::http::problem::of_type;
-use crate::http::state::panicked;
+use crate::http::state::{called, panicked};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
@@ -79,7 +82,6 @@ pub(super) fn plain(era: Era, message: &mut RxJsonRpcMessage<RoleServer>) -> Opt
                 && meta.missing_required_keys(&version).is_empty()
         }
     };
-    let meta = meta.0.0.clone();
     let ClientRequest::CallToolRequest(call) = &mut request.request else { return None };
     let params = &mut call.params;
     let operation = find(&params.name).ok()?;
@@ -89,13 +91,12 @@ pub(super) fn plain(era: Era, message: &mut RxJsonRpcMessage<RoleServer>) -> Opt
         && operation.effect != Effect::Pure
         && !is_question(operation)
         && !may_be_long(operation);
-    is_plain.then(|| Plain {
-        era,
-        id: request.id.clone(),
-        operation,
-        arguments: params.arguments.take().unwrap_or_default(),
-        meta,
-    })
+    if !is_plain {
+        return None;
+    }
+    let arguments = params.arguments.take().unwrap_or_default();
+    let meta = std::mem::take(&mut request.request.get_meta_mut().0.0);
+    Some(Plain { era, id: request.id.clone(), operation, arguments, meta })
 }
 
 /// Does the header occur once, with this value?
@@ -106,10 +107,20 @@ fn is_only(headers: &HeaderMap, name: &HeaderName, expected: &str) -> bool {
 
 /// Makes a call that was posted. A refusal is a result, too, except that a token is missing: that is
 /// the status of the response, as for every request.
-pub(super) async fn answer(server: &McpServer, plain: Plain) -> Result<Response, Error> {
+pub(super) async fn answer(server: McpServer, plain: Plain) -> Result<Response, Error> {
     let Plain { era, id, operation, arguments, meta } = plain;
-    let call = Call { server, operation, arguments, meta };
-    let made = call.make_once().await;
+    let McpServer { asker, metrics, .. } = server;
+    let (start, ops) = (Instant::now(), Arc::clone(&asker.ops));
+    let made = match asker.into_envelope(&meta) {
+        Ok(envelope) if envelope.project.trim().is_empty() => {
+            Err(Error::MissingContext { missing: vec!["project"] })
+        }
+        Ok(envelope) => called(&ops, operation, envelope, Value::Object(arguments)).await,
+        Err(error) => Err(error),
+    };
+    if let Some(metrics) = metrics {
+        metrics.called(operation, start, &made);
+    }
     if let Err(missing @ Error::TokenRequired) = made {
         return Err(missing);
     }

@@ -78,7 +78,7 @@ async fn answer(state: &Shared, parts: Parts, body: Body) -> Result<Response, Er
         && let Ok((Judged::Message(message), _)) = &mut judged
         && let Some(plain) = direct::posted(&parts.headers, message)
     {
-        return direct::answer(&server(state, asker, None), plain).await;
+        return direct::answer(server(state, asker, None), plain).await;
     }
     // The rest is much larger, and a plain call need not carry it along.
     Box::pin(admitted(state, asker, session, is_unknown, (parts, judged))).await
