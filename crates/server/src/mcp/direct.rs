@@ -152,9 +152,11 @@ fn text(
                 Era::Handshake => "",
                 Era::Stateless => r#""resultType":"complete","#,
             };
-            Ok(format!(
-                r#"{{"jsonrpc":"2.0","id":{id},"result":{{{kind}"content":[{{"type":"text","text":{text}}}],"structuredContent":{structure},"isError":false}}}}"#
-            ))
+            let content = format!(r#"[{{"type":"text","text":{text}}}]"#);
+            let result = format!(
+                r#"{{{kind}"content":{content},"structuredContent":{structure},"isError":false}}"#
+            );
+            Ok(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
         }
         Err(error) => {
             let mut result = refusal(&error);
