@@ -1,7 +1,7 @@
 //! The catalogue: every operation, once, in one static list.
 //!
 //! To add an operation, write one file in `operations`, add one line here and an empty file in
-//! `schemas`, and accept the goldens.
+//! `schemas`, and accept the goldens, twice: the first time writes the schemas.
 //! The command line, `punch call`, the MCP tools, HTTP and OpenAPI are loops over this list.
 
 use std::fmt::Debug;

@@ -34,10 +34,12 @@ pub(crate) fn start(programs: &Path, rounds: usize) -> Result<Line> {
     })
 }
 
-/// Its memory after it has listed its tools and made some calls.
+/// Its memory after it has listed its tools and made some calls, in an existing store.
 pub(crate) fn idle(programs: &Path) -> Result<Line> {
     let folder = tempfile::tempdir()?;
-    let mut server = Server::start(&programs.join("punch"), &folder.path().join("punch.db"))?;
+    let (punch, store) = (programs.join("punch"), folder.path().join("punch.db"));
+    Server::start(&punch, &store)?.end()?;
+    let mut server = Server::start(&punch, &store)?;
     server.call("session_start", &json!({ "title": "bench", "externalId": SESSION }))?;
     server.request("tools/list", &json!({}))?;
     for n in 0..20 {

@@ -57,7 +57,7 @@ fn a_plain_call_over_stdio_gets_the_answer_that_the_library_gives() {
     }
 }
 
-/// A call that is answered at once can neither be busy nor be cancelled, and its id is free again.
+/// A call that is answered at once leaves its id free.
 #[test]
 fn plain_calls_in_one_go_are_all_answered_in_order() {
     let place = Place::sqlite();
@@ -83,6 +83,57 @@ fn plain_calls_in_one_go_are_all_answered_in_order() {
             .collect();
         assert_eq!(ids, (1..=100).map(Value::from).collect::<Vec<_>>());
     }
+}
+
+fn request(id: &str, method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+fn create(title: &str) -> Value {
+    json!({ "name": "issue_create", "arguments": { "title": title } })
+}
+
+/// The titles of the issues, by number, after these lines were sent in one go.
+fn titles_after(lines: &[Value]) -> Vec<String> {
+    let place = Place::sqlite();
+    let mut pipes = Pipes::start(&place.punch(["mcp"]));
+    lines.iter().for_each(|line| pipes.send(line));
+    let (mut child, _) = pipes.close();
+    child.wait().unwrap();
+    let listed = place.punch(["issue", "list", "--json"]).run().json();
+    let mut issues: Vec<&Value> = listed["issues"].as_array().unwrap().iter().collect();
+    issues.sort_by_key(|issue| issue["number"].as_i64());
+    issues.iter().map(|issue| issue["title"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The library begins with a request only after the next line was read.
+#[test]
+fn a_plain_call_does_not_overtake_a_request_that_the_library_answers() {
+    let hello = |version: &str| {
+        let params = json!({ "protocolVersion": version, "capabilities": {},
+            "clientInfo": { "name": "test", "version": "0" } });
+        request("hello", "initialize", &params)
+    };
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    // The first request of the stateless era begins the conversation.
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {} });
+    let stateless = |id: &str, title: &str| {
+        let mut params = create(title);
+        params["_meta"] = meta.clone();
+        request(id, "tools/call", &params)
+    };
+    assert_eq!(
+        titles_after(&[stateless("a", "First"), stateless("b", "Second")]),
+        ["First", "Second"]
+    );
+    // A call with a state goes to the library, and so does a batch.
+    let passed_on = request("a", "tools/call", &through_the_library(&create("First")));
+    let second = request("b", "tools/call", &create("Second"));
+    let handshake = [hello("2025-11-25"), ready.clone(), passed_on, second.clone()];
+    assert_eq!(titles_after(&handshake), ["First", "Second"]);
+    let batch = json!([request("a", "tools/call", &create("First"))]);
+    assert_eq!(titles_after(&[hello("2025-03-26"), ready, batch, second]), ["First", "Second"]);
 }
 
 #[test]

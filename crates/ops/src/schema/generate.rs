@@ -23,6 +23,8 @@ pub(crate) type Write = fn() -> Value;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Types {
     name: &'static str,
+    /// The schema that models and command lines see.
+    input: Write,
     /// The schema of everything that is accepted: null, and how texts are written.
     request: Write,
     output: Write,
@@ -34,12 +36,18 @@ impl Types {
     pub(crate) const fn of<D: Define>() -> Self {
         Self {
             name: D::NAME,
+            input: of_input::<D::Input>,
             request: of_request::<D::Input>,
             output: of_output::<D::Output>,
             input_type: <D::Input as JsonSchema>::json_schema,
             output_type: <D::Output as JsonSchema>::json_schema,
         }
     }
+}
+
+/// The schemas of all inputs, as models and command lines see them.
+pub fn inputs() -> impl Iterator<Item = (&'static str, Value)> {
+    TYPES.iter().map(|types| (types.name, (types.input)()))
 }
 
 /// The files in `crates/ops/schemas`: their names and contents.

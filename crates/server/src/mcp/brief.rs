@@ -8,10 +8,7 @@
 
 use std::borrow::Cow;
 
-use super::tree::{Tree, get};
-
-/// The fields of an object.
-type Fields<'a> = [(Cow<'a, str>, Tree<'a>)];
+use super::tree::{Fields, Tree, get};
 
 /// Bookkeeping that no next call needs.
 const LEFT_OUT: [&str; 12] = [

@@ -132,7 +132,8 @@ struct Shown {
 impl Told {
     pub(crate) fn new(operation: &Operation, answer: &Answer) -> Result<Self, Error> {
         let structure = answer.to_text()?;
-        let text = short(operation, answer, &structure).map_err(punchlist_store::Error::from)?;
+        // The operation is done: an output that cannot be shortened is shown as it is.
+        let text = short(operation, answer, &structure).unwrap_or_else(|_| structure.clone());
         Ok(Self { text, structure })
     }
 }

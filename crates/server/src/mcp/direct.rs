@@ -130,12 +130,14 @@ pub(super) async fn answer(server: McpServer, plain: Plain) -> Result<Response, 
     })
 }
 
-/// Makes a call of the process that started this one, on this thread. Returns the answer to send.
+/// Makes a call of the process that started this one, on this thread. Returns the answer to send. A
+/// panic is answered, and nothing else is.
 pub(super) fn answer_here(server: &McpServer, plain: Plain) -> serde_json::Result<String> {
     let Plain { era, id, operation, arguments, meta } = plain;
     let call = Call { server, operation, arguments, meta };
-    let made = catch_unwind(AssertUnwindSafe(|| call.make_here())).unwrap_or_else(|_| panicked());
-    text(era, id, operation, made)
+    let answer = || text(era, id.clone(), operation, call.make_here());
+    catch_unwind(AssertUnwindSafe(answer))
+        .unwrap_or_else(|_| text(era, id.clone(), operation, panicked()))
 }
 
 /// The response as the library would write it. The structure is in it as it was serialised.

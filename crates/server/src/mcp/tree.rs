@@ -15,10 +15,11 @@ pub(crate) enum Tree<'a> {
     Number(Number),
     Text(Cow<'a, str>),
     List(Vec<Tree<'a>>),
-    Object(Fields<'a>),
+    Object(Vec<(Cow<'a, str>, Tree<'a>)>),
 }
 
-pub(crate) type Fields<'a> = Vec<(Cow<'a, str>, Tree<'a>)>;
+/// The fields of an object.
+pub(crate) type Fields<'a> = [(Cow<'a, str>, Tree<'a>)];
 
 impl<'a> Tree<'a> {
     pub(crate) const fn is_object(&self) -> bool {
@@ -27,10 +28,7 @@ impl<'a> Tree<'a> {
 }
 
 /// The value of a field.
-pub(crate) fn get<'t, 'a>(
-    fields: &'t [(Cow<'a, str>, Tree<'a>)],
-    name: &str,
-) -> Option<&'t Tree<'a>> {
+pub(crate) fn get<'t, 'a>(fields: &'t Fields<'a>, name: &str) -> Option<&'t Tree<'a>> {
     fields.iter().find(|(other, _)| other == name).map(|(_, value)| value)
 }
 

@@ -1,7 +1,8 @@
 //! The lines of MCP over stdio. Each request gets an answer, even an invalid one.
 //!
-//! Lines are read here and checked in `judge`; only valid messages are passed on. An invalid one is
-//! answered, and noted on standard error. If a client does not read its answers, no more requests
+//! Lines are read here and checked in `judge`; only valid messages are passed on to the library,
+//! except that plain calls are answered here (`direct`). An invalid message is answered, and noted on
+//! standard error. If a client does not read its answers, no more requests
 //! are taken from it, so the queue stays small. The end of the input is still seen, and then the
 //! answers that nobody reads are soon given up.
 
@@ -44,7 +45,7 @@ const BUSY_MAX: usize = 32;
 const PUT_OFF: Duration = Duration::from_millis(500);
 
 /// How much is read ahead while no request is taken. A pipe holds 64 KiB, so the end of the input is
-/// seen behind it.
+/// seen behind it, unless the client sent more than both before it closed.
 const AHEAD_MAX: usize = 128 << 10;
 /// How much is read at once.
 const CHUNK: usize = 8 << 10;
@@ -227,17 +228,25 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
             || self.batches.iter().any(|batch| batch.waiting.contains(id))
     }
 
-    /// Answers a plain call. The library begins every conversation.
+    /// Answers a plain call, if no other request is in progress: the library begins with a request
+    /// only after the next line was read, so the call would overtake it. The library also begins
+    /// every conversation.
     fn answer_here(&self, message: &mut RxJsonRpcMessage<RoleServer>) -> Option<String> {
         let (server, era) = (self.near.as_ref()?, self.era.filter(|_| self.is_served)?);
+        let JsonRpcMessage::Request(request) = &*message else { return None };
+        let id = request.id.clone();
+        if self.unanswered.iter().any(|other| *other != id) {
+            return None;
+        }
         let plain = direct::plain(era, message)?;
         let line = direct::answer_here(server, plain).unwrap_or_else(|fault| {
-            error(&Value::Null, INTERNAL_ERROR, &fault.to_string()).to_string()
+            let id = serde_json::to_value(&id).unwrap_or_default();
+            error(&id, INTERNAL_ERROR, &fault.to_string()).to_string()
         });
         Some(line + "\n")
     }
 
-    /// Keeps track of a message that is passed on: a request is unanswered now, or one is cancelled.
+    /// Keeps track of a message: a request is unanswered now, or one is cancelled.
     fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
         match message {
             JsonRpcMessage::Request(request) => drop(self.unanswered.insert(request.id.clone())),
@@ -412,7 +421,7 @@ where
                     }
                     let writing = self.writing(line.into_bytes());
                     self.write_apart(writing);
-                    // It is written before the next call is made.
+                    // So that it can be written before the next call is made.
                     tokio::task::yield_now().await;
                 }
                 Judged::Nothing => {}
@@ -497,8 +506,14 @@ async fn put<W: AsyncWrite + Unpin>(
 mod tests {
     use std::io::Cursor;
 
-    use super::*;
+    use punchlist_core::{Actor, AgentPath, Role, Time};
+    use punchlist_ops::identity::Facts;
+    use punchlist_ops::tools::Choice;
+    use punchlist_ops::{Context, Envelope, Ops, Proof};
+    use punchlist_store::{Options, Target};
     use serde_json::json;
+
+    use super::*;
 
     /// The attack: a client repeats an id, and its second request would be executed without an
     /// answer.
@@ -531,6 +546,63 @@ mod tests {
                 lines.iter().filter(|line| line["error"]["code"] == INVALID_REQUEST).collect();
             assert_eq!(refused.len(), 1, "{text}");
             assert_eq!(refused[0]["id"], 1);
+        });
+    }
+
+    /// A server for a store in memory.
+    fn near() -> McpServer {
+        let envelope = Envelope {
+            actor: Actor::new(Role::Root, AgentPath::parse("primary").unwrap()),
+            proof: Proof::Nothing,
+            project: "p".to_owned(),
+            context: Context::default(),
+            idempotency_key: None,
+            agents: Arc::default(),
+            now: Time::parse("2026-11-15T08:00:00Z").unwrap(),
+        };
+        let ops = Ops::new(Target::Memory, Options::default());
+        let clock = || Time::parse("2026-11-15T08:00:00Z").unwrap();
+        McpServer::new(ops, (Facts::default(), None), envelope, clock, Choice::Default)
+    }
+
+    #[test]
+    fn a_plain_call_is_not_passed_on_unless_it_would_overtake_another_request() {
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "0" } });
+        let arguments = json!({ "name": "issue_list", "arguments": {} });
+        let call = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": arguments });
+        let lines = [
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            call(2),
+            json!({ "jsonrpc": "2.0", "id": 3, "method": "ping" }),
+            call(4),
+        ];
+        let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let (written, mut seen) = tokio::io::duplex(64 << 10);
+        let (end, notes) = (watch::Sender::new(false), Notes::start().0);
+        let reader = Cursor::new(input.into_bytes());
+        let mut wire = Wire::new(reader, written, end, notes, Some(near()));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let id = |message: Option<RxJsonRpcMessage<RoleServer>>| match message {
+                Some(JsonRpcMessage::Request(request)) => json!(request.id),
+                Some(JsonRpcMessage::Notification(_)) => json!("notification"),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(id(wire.receive().await), 1);
+            let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
+            wire.send(serde_json::from_value(answer).unwrap()).await.unwrap();
+            assert_eq!(id(wire.receive().await), "notification");
+            assert_eq!(id(wire.receive().await), 3, "2 was answered here");
+            assert_eq!(id(wire.receive().await), 4, "3 is not answered yet");
+            assert!(wire.receive().await.is_none());
+            wire.close().await.unwrap();
+            let mut text = String::new();
+            tokio::io::AsyncReadExt::read_to_string(&mut seen, &mut text).await.unwrap();
+            let answer: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+            let issues = &answer["result"]["structuredContent"]["issues"];
+            assert_eq!((&answer["id"], issues), (&json!(2), &json!([])), "{text}");
         });
     }
 
