@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use punchlist_core::{Ids, Refusal};
-use punchlist_store::{Options, Store, Target};
+use punchlist_store::{Lead, Options, Store, Target};
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -130,19 +130,20 @@ impl Ops {
         self.transact(operation, ready)
     }
 
-    /// Like [`Ops::answer`], for a write by a server that must not wait: `done` gets the answer, on
-    /// another thread. Only for calls that [`Ops::is_queued`] names.
+    /// Like [`Ops::answer`], for a write by a server that must not wait: `done` gets the answer.
+    /// Only for calls that [`Ops::is_queued`] names.
     pub fn answer_then(
         &self,
         operation: &Operation,
         envelope: &Envelope,
         input: Value,
+        lead: Lead,
         done: impl FnOnce(Result<Answer, Error>) + Send + 'static,
     ) {
         let ready = self.admit(operation, envelope, Given::Json(input));
         match ready.and_then(|ready| self.store().map(|store| (store, ready))) {
             Ok((store, ready)) => {
-                store.write_then(ready, |kept| done(kept.and_then(|answer| answer)));
+                store.write_then(ready, lead, |kept| done(kept.and_then(|answer| answer)));
             }
             Err(error) => done(Err(error)),
         }

@@ -7,9 +7,9 @@
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::event::TokenIssued;
 use punchlist_core::{Actor, AgentPath, Role, Time, TokenId};
-use punchlist_store::Tx;
 use punchlist_store::rows::sign_ins::SignIn;
 use punchlist_store::rows::tokens::Token;
+use punchlist_store::{Lead, Tx};
 
 use crate::access::Access;
 use crate::call::Call;
@@ -91,7 +91,8 @@ impl Ops {
             let id = token.id;
             // Nobody waits for it, because pages are read on threads that must not block. If it is
             // lost, the next visit notes itself.
-            self.store()?.write_then(move |tx| tx.use_page_session(id, clock), drop);
+            let used = move |tx: &mut Tx<'_>| tx.use_page_session(id, clock);
+            self.store()?.write_then(used, Lead::Apart, drop);
         }
         let mut actor = prove_by(&token, Facts::default())?;
         actor.principal.clone_from(&token.created_by);

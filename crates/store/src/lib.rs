@@ -26,6 +26,6 @@ pub use error::{Error, ErrorKind, Failure};
 pub use rows::events::{Recorded, Stamp};
 pub use rows::load::Load;
 pub use rows::outbox::Work;
-pub use store::{Options, Store};
+pub use store::{Lead, Options, Store};
 pub use target::Target;
 pub use tx::{Asked, Tx};

@@ -23,6 +23,16 @@ enum Backend {
     Postgres(Postgres),
 }
 
+/// Where a job runs whose caller does not wait for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lead {
+    /// On the caller's thread if nobody else is writing, which is faster than waking another thread;
+    /// otherwise on the writer's.
+    Here,
+    /// On the writer's thread.
+    Apart,
+}
+
 /// How to open a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -132,9 +142,13 @@ impl Store {
     }
 
     /// Like [`Store::write`] for a caller that must not wait: `done` gets the answer after the
-    /// commit, on another thread. A server's database has no such queue: there it waits like `write`.
-    pub fn write_then<T, E, J>(&self, job: J, done: impl FnOnce(Result<T, E>) + Send + 'static)
-    where
+    /// commit. A server's database has no such queue: there it waits like `write`.
+    pub fn write_then<T, E, J>(
+        &self,
+        job: J,
+        lead: Lead,
+        done: impl FnOnce(Result<T, E>) + Send + 'static,
+    ) where
         T: Send + 'static,
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -142,7 +156,7 @@ impl Store {
         let Backend::Sqlite(sqlite) = &self.backend else { return done(self.write(job)) };
         self.around_writes.inspect(|mark| mark());
         let around = self.around_writes;
-        sqlite.write_then(job, move |answer| {
+        sqlite.write_then(job, lead, move |answer| {
             around.inspect(|mark| mark());
             done(answer);
         });

@@ -136,6 +136,52 @@ fn a_plain_call_does_not_overtake_a_request_that_the_library_answers() {
     assert_eq!(titles_after(&[hello("2025-03-26"), ready, batch, second]), ["First", "Second"]);
 }
 
+/// Another process is writing for a long time: calls that write wait for it, and nothing else does.
+#[test]
+fn while_another_process_writes_the_server_answers() {
+    let place = Place::sqlite();
+    let mut pipes = Pipes::start(&place.punch(["mcp"]));
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "0" } });
+    pipes.send(&request("hello", "initialize", &hello));
+    pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    pipes.send(&request("zero", "tools/call", &create("Zero")));
+    let answered = |pipes: &Pipes| {
+        let is_answer = |message: &Value| message.get("method").is_none();
+        std::iter::repeat_with(|| pipes.receive()).find(is_answer).unwrap()
+    };
+    assert_eq!([&answered(&pipes)["id"], &answered(&pipes)["id"]], ["hello", "zero"]);
+
+    let writer = rusqlite::Connection::open(place.file()).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for (id, title) in [("one", "One"), ("two", "Two"), ("three", "Three")] {
+        pipes.send(&request(id, "tools/call", &create(title)));
+    }
+    let cancelled = json!({ "requestId": "two" });
+    let method = "notifications/cancelled";
+    pipes.send(&json!({ "jsonrpc": "2.0", "method": method, "params": cancelled }));
+    pipes.send(&request("one", "ping", &json!({})));
+    assert_eq!(answered(&pipes)["error"]["code"], -32600, "one is not answered yet");
+    pipes.send(&request("ping", "ping", &json!({})));
+    assert_eq!(answered(&pipes)["id"], "ping");
+    let list = json!({ "name": "issue_list", "arguments": {} });
+    pipes.send(&request("list", "tools/call", &list));
+    let listed = answered(&pipes);
+    assert_eq!(listed["id"], "list");
+    assert_eq!(listed["result"]["structuredContent"]["issues"].as_array().map(Vec::len), Some(1));
+
+    writer.execute_batch("ROLLBACK").unwrap();
+    let mut late = [answered(&pipes), answered(&pipes)].map(|answer| {
+        let number = &answer["result"]["structuredContent"]["issue"]["number"];
+        (answer["id"].as_str().unwrap().to_owned(), number.as_i64())
+    });
+    late.sort_unstable();
+    // The cancelled call was made, too: whether it is made in time is a matter of luck.
+    assert_eq!(late, [("one".to_owned(), Some(2)), ("three".to_owned(), Some(4))]);
+    pipes.send(&request("one", "ping", &json!({})));
+    assert_eq!(answered(&pipes)["id"], "one", "answered: the id is free again");
+}
+
 #[test]
 fn headers_that_contradict_the_body_are_still_refused() {
     let place = Place::sqlite();

@@ -10,6 +10,7 @@ use axum::routing::any;
 use punchlist_core::Time;
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Answer, Envelope, Error, Operation, Ops, Proof};
+use punchlist_store::Lead;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use tower_http::compression::CompressionLayer;
@@ -103,9 +104,14 @@ pub(crate) async fn called(
     }
     let (done, answered) = oneshot::channel();
     // A caller that is gone needs no answer.
-    ops.answer_then(operation, &envelope, input, move |answer| drop(done.send(answer)));
-    let closed = |_| Err(Error::Internal { detail: "the store was closed".to_owned() });
-    answered.await.unwrap_or_else(closed)
+    let tell = move |answer| drop(done.send(answer));
+    ops.answer_then(operation, &envelope, input, Lead::Apart, tell);
+    answered.await.unwrap_or_else(|_| closed())
+}
+
+/// The answer to a write that was queued when its store was closed.
+pub(crate) fn closed<T>() -> Result<T, Error> {
+    Err(Error::Internal { detail: "the store was closed".to_owned() })
 }
 
 pub(crate) fn router(state: &Shared) -> Router {

@@ -11,11 +11,13 @@ use punchlist_core::list::turn_of_message;
 use punchlist_core::{Actor, Time};
 use punchlist_ops::explain::Fault;
 use punchlist_ops::identity::Facts;
-use punchlist_ops::{Context, Envelope, Error, Ops, Proof};
+use punchlist_ops::{Answer, Context, Envelope, Error, Operation, Ops, Proof};
+use punchlist_store::Lead;
 use rmcp::model::JsonObject;
 use serde_json::Value;
+use tokio::sync::oneshot::{self, error::TryRecvError};
 
-use crate::http::state::blocking;
+use crate::http::state::{blocking, closed};
 
 /// The facts about a caller, and its token.
 pub(crate) type Credentials = (Facts, Option<String>);
@@ -144,6 +146,31 @@ impl Asker {
         self.kind == Kind::Process && self.ops.is_local()
     }
 
+    /// Calls an operation of a store that is near, under the caller's current rights. It runs on this
+    /// thread, unless another process is writing: then nothing waits for that here.
+    pub(crate) fn begin(
+        &self,
+        envelope: Box<Envelope>,
+        operation: &'static Operation,
+        input: Value,
+    ) -> Begun {
+        let envelope = match self.current(envelope) {
+            Ok(envelope) => envelope,
+            Err(error) => return Begun::Answered(Err(error)),
+        };
+        if !self.ops.is_queued(operation, &envelope) {
+            return Begun::Answered(self.ops.answer(operation, &envelope, input));
+        }
+        let (done, mut answered) = oneshot::channel();
+        let tell = move |answer| drop(done.send(answer));
+        self.ops.answer_then(operation, &envelope, input, Lead::Here, tell);
+        match answered.try_recv() {
+            Ok(answer) => Begun::Answered(answer),
+            Err(TryRecvError::Empty) => Begun::Waiting(answered),
+            Err(TryRecvError::Closed) => Begun::Answered(closed()),
+        }
+    }
+
     /// Runs a job on the store, under an envelope with the caller's current rights, on another
     /// thread unless the store is near.
     pub(crate) async fn run<T: Send + 'static>(
@@ -159,11 +186,16 @@ impl Asker {
     }
 
     /// Runs a job on this thread.
-    pub(crate) fn run_here<T>(
+    fn run_here<T>(
         &self,
-        mut envelope: Box<Envelope>,
+        envelope: Box<Envelope>,
         job: impl FnOnce(&Ops, &Envelope) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        job(&self.ops, &*self.current(envelope)?)
+    }
+
+    /// The envelope with the caller's current rights. It must name a project.
+    fn current(&self, mut envelope: Box<Envelope>) -> Result<Box<Envelope>, Error> {
         if self.kind == Kind::Process {
             let (facts, token) = &*self.credentials;
             (envelope.actor, envelope.proof) =
@@ -172,7 +204,23 @@ impl Asker {
         if envelope.project.trim().is_empty() {
             return Err(Error::MissingContext { missing: vec!["project"] });
         }
-        job(&self.ops, &envelope)
+        Ok(envelope)
+    }
+}
+
+/// A call that has begun.
+pub(crate) enum Begun {
+    Answered(Result<Answer, Error>),
+    /// Another process is writing to the store.
+    Waiting(oneshot::Receiver<Result<Answer, Error>>),
+}
+
+impl Begun {
+    pub(crate) async fn answer(self) -> Result<Answer, Error> {
+        match self {
+            Self::Answered(answer) => answer,
+            Self::Waiting(answered) => answered.await.unwrap_or_else(|_| closed()),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use rmcp::{ErrorData, RoleServer};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::asker::Asker;
+use super::asker::{Asker, Begun};
 use super::tree::Tree;
 use super::{McpServer, brief, gates, waits};
 use crate::http::state::called;
@@ -73,12 +73,13 @@ impl Call<'_> {
         self.make_in(self.envelope()?, self.arguments.clone()).await
     }
 
-    /// Calls the operation on this thread. Only for a store that is near.
-    pub(crate) fn make_here(self) -> Result<Answer, Error> {
-        let envelope = self.envelope()?;
-        let Self { server, operation, arguments, .. } = self;
-        let input = Value::Object(arguments);
-        server.asker.run_here(envelope, |ops, envelope| ops.answer(operation, envelope, input))
+    /// Begins to call the operation. Only for a store that is near.
+    pub(crate) fn begin(self) -> Begun {
+        let envelope = match self.envelope() {
+            Ok(envelope) => envelope,
+            Err(error) => return Begun::Answered(Err(error)),
+        };
+        self.server.asker.begin(envelope, self.operation, Value::Object(self.arguments))
     }
 
     /// Calls the operation again for the gate that it has opened: for its answer, or for its
@@ -103,6 +104,9 @@ impl Call<'_> {
         let operation = self.operation;
         if self.asker().is_request() && !envelope.project.trim().is_empty() {
             return called(&self.asker().ops, operation, *envelope, input).await;
+        }
+        if self.asker().is_near() {
+            return self.asker().begin(envelope, operation, input).answer().await;
         }
         let answer = move |ops: &Ops, envelope: &Envelope| ops.answer(operation, envelope, input);
         self.asker().run(envelope, answer).await

@@ -8,6 +8,7 @@
 //! not simply agree with the body, so that the library reports what is wrong with them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,6 +25,7 @@ use rmcp::service::RxJsonRpcMessage;
 use serde_json::Value;
 
 use super::McpServer;
+use super::asker::Begun;
 use super::calls::{Call, Told, refusal};
 use super::gates::is_question;
 use super::waits::may_be_long;
@@ -130,14 +132,29 @@ pub(super) async fn answer(server: McpServer, plain: Plain) -> Result<Response, 
     })
 }
 
-/// Makes a call of the process that started this one, on this thread. Returns the answer to send. A
-/// panic is answered, and nothing else is.
-pub(super) fn answer_here(server: &McpServer, plain: Plain) -> serde_json::Result<String> {
+/// The answer to a plain call of the process that started this one.
+pub(super) enum Line {
+    Ready(serde_json::Result<String>),
+    /// Another process is writing to the store.
+    Later(Pin<Box<dyn Future<Output = serde_json::Result<String>> + Send>>),
+}
+
+/// Makes a call of the process that started this one, on this thread unless it has to wait. A panic
+/// is answered, and nothing else is.
+pub(super) fn answer_here(server: &McpServer, plain: Plain) -> Line {
     let Plain { era, id, operation, arguments, meta } = plain;
     let call = Call { server, operation, arguments, meta };
-    let answer = || text(era, id.clone(), operation, call.make_here());
-    catch_unwind(AssertUnwindSafe(answer))
-        .unwrap_or_else(|_| text(era, id.clone(), operation, panicked()))
+    let begun = catch_unwind(AssertUnwindSafe(|| call.begin()));
+    let made = match begun {
+        Ok(Begun::Answered(made)) => made,
+        Ok(waiting) => {
+            let answer = async move { text(era, id, operation, waiting.answer().await) };
+            return Line::Later(Box::pin(answer));
+        }
+        Err(_) => panicked(),
+    };
+    let answer = catch_unwind(AssertUnwindSafe(|| text(era, id.clone(), operation, made)));
+    Line::Ready(answer.unwrap_or_else(|_| text(era, id, operation, panicked())))
 }
 
 /// The response as the library would write it. The structure is in it as it was serialised.

@@ -17,6 +17,7 @@ pub(crate) mod fixtures;
 mod gates;
 mod handler;
 pub(crate) mod http;
+mod in_flight;
 mod judge;
 mod listening;
 mod notes;

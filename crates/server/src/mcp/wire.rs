@@ -26,7 +26,8 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::McpServer;
-use super::direct::{self, Era};
+use super::direct::{self, Era, Line};
+use super::in_flight::InFlight;
 use super::judge::{
     BATCHES, INTERNAL_ERROR, INVALID_REQUEST, Judged, MESSAGE_MAX, batch, error, judge, member,
     wrong,
@@ -53,9 +54,6 @@ const CHUNK: usize = 8 << 10;
 /// How long a write may take after the end of the input.
 const LAST: Duration = Duration::from_secs(2);
 
-/// How many ids of cancelled requests are remembered.
-const CANCELLED_MAX: usize = 1_024;
-
 /// Messages over a pair of streams, one line each.
 pub(crate) struct Wire<R, W> {
     read: R,
@@ -77,17 +75,12 @@ pub(crate) struct Wire<R, W> {
     near: Option<McpServer>,
     /// How the conversation has begun, once the client may call tools.
     era: Option<Era>,
-    /// The requests that were passed on and are not answered yet. The library tracks only one
-    /// request per id, so a second one would be executed without an answer.
-    unanswered: HashSet<RequestId>,
+    requests: InFlight,
     /// Has the client chosen the revision with batches?
     has_batches: bool,
     /// The messages of a batch that are not passed on yet.
     pending: VecDeque<Box<RxJsonRpcMessage<RoleServer>>>,
     batches: Vec<Batch>,
-    /// The last requests that the client cancelled. They are never answered, so they do not count as
-    /// busy, but their ids cannot be used again.
-    cancelled: VecDeque<RequestId>,
     write: Arc<Mutex<Option<W>>>,
     /// Our own answers that are being written. A read may be cancelled, but a write must not be.
     answers: JoinSet<()>,
@@ -116,11 +109,10 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
             is_served: false,
             near,
             era: None,
-            unanswered: HashSet::new(),
+            requests: InFlight::default(),
             has_batches: false,
             pending: VecDeque::new(),
             batches: Vec::new(),
-            cancelled: VecDeque::new(),
             write: Arc::new(Mutex::new(Some(write))),
             answers: JoinSet::new(),
             places: Arc::new(Semaphore::new(WAITING_MAX)),
@@ -221,35 +213,49 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
         judged
     }
 
-    /// Is a request with this id unanswered, or was it cancelled?
+    /// Is a request with this id not answered yet, or was it cancelled?
     fn is_used(&self, id: &RequestId) -> bool {
-        self.cancelled.contains(id)
-            || self.unanswered.contains(id)
-            || self.batches.iter().any(|batch| batch.waiting.contains(id))
+        self.requests.is_used(id) || self.batches.iter().any(|batch| batch.waiting.contains(id))
     }
 
     /// Answers a plain call, if no other request is in progress: the library begins with a request
     /// only after the next line was read, so the call would overtake it. The library also begins
-    /// every conversation.
-    fn answer_here(&self, message: &mut RxJsonRpcMessage<RoleServer>) -> Option<String> {
-        let (server, era) = (self.near.as_ref()?, self.era.filter(|_| self.is_served)?);
-        let JsonRpcMessage::Request(request) = &*message else { return None };
+    /// every conversation. Returns false if the message has to be passed on.
+    fn answer_here(&mut self, message: &mut RxJsonRpcMessage<RoleServer>) -> bool {
+        let (Some(server), Some(era)) = (&self.near, self.era.filter(|_| self.is_served)) else {
+            return false;
+        };
+        let JsonRpcMessage::Request(request) = &*message else { return false };
         let id = request.id.clone();
-        if self.unanswered.iter().any(|other| *other != id) {
-            return None;
+        if self.requests.has_other(&id) {
+            return false;
         }
-        let plain = direct::plain(era, message)?;
-        let line = direct::answer_here(server, plain).unwrap_or_else(|fault| {
-            let id = serde_json::to_value(&id).unwrap_or_default();
-            error(&id, INTERNAL_ERROR, &fault.to_string()).to_string()
-        });
-        Some(line + "\n")
+        let Some(plain) = direct::plain(era, message) else { return false };
+        match direct::answer_here(server, plain) {
+            Line::Ready(answer) => {
+                self.requests.answered(&id);
+                let writing = self.writing(line_of(&id, answer));
+                self.write_apart(writing);
+            }
+            Line::Later(answer) => {
+                let late = self.requests.answer_late(id.clone());
+                let writer = self.writer();
+                self.write_apart(async move {
+                    let line = line_of(&id, answer.await);
+                    match late.was_wanted() {
+                        true => writer.write(line).await,
+                        false => Ok(()),
+                    }
+                });
+            }
+        }
+        true
     }
 
     /// Keeps track of a message: a request is unanswered now, or one is cancelled.
     fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
         match message {
-            JsonRpcMessage::Request(request) => drop(self.unanswered.insert(request.id.clone())),
+            JsonRpcMessage::Request(request) => self.requests.begin(&request.id),
             JsonRpcMessage::Notification(notification) => match &notification.notification {
                 ClientNotification::CancelledNotification(cancelled) => {
                     if let Some(id) = &cancelled.params.request_id {
@@ -308,11 +314,7 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
 
     /// The client no longer waits for a request. One that was answered already is over.
     fn cancel(&mut self, id: &RequestId) {
-        if self.unanswered.remove(id) {
-            if self.cancelled.len() >= CANCELLED_MAX {
-                self.cancelled.pop_front();
-            }
-            self.cancelled.push_back(id.clone());
+        if self.requests.cancel(id) {
             for batch in &mut self.batches {
                 batch.waiting.remove(id);
             }
@@ -331,16 +333,16 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
 
     /// Writes a line, which takes a slot until it is written.
     fn writing(&self, line: Vec<u8>) -> impl Future<Output = io::Result<()>> + Send + use<R, W> {
-        let (write, place) = (Arc::clone(&self.write), self.place());
-        let (places, end) = (Arc::clone(&self.places), self.end.subscribe());
-        async move {
-            let written = put(&write, &line, end).await;
-            if written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
-                // No further request can be answered.
-                places.close();
-            }
-            drop(place);
-            written
+        self.writer().write(line)
+    }
+
+    /// Takes a slot for a line.
+    fn writer(&self) -> LineWriter<W> {
+        LineWriter {
+            write: Arc::clone(&self.write),
+            place: self.place(),
+            places: Arc::clone(&self.places),
+            end: self.end.subscribe(),
         }
     }
 
@@ -368,7 +370,7 @@ where
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
         if let Some(id) = answered {
-            self.unanswered.remove(id);
+            self.requests.answered(id);
         }
         let batch = answered.and_then(|id| {
             self.batches.iter_mut().find_map(|batch| batch.waiting.remove(id).then_some(batch))
@@ -400,7 +402,7 @@ where
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         self.is_served = self.has_begun;
         loop {
-            if self.unanswered.len() >= BUSY_MAX {
+            if self.requests.count() >= BUSY_MAX {
                 tokio::time::sleep(PUT_OFF).await;
             }
             let has_place = self.has_place().await;
@@ -415,12 +417,9 @@ where
             }
             match self.judge() {
                 Judged::Message(mut message) => {
-                    let Some(line) = self.answer_here(&mut message) else { return Some(*message) };
-                    if let JsonRpcMessage::Request(request) = &*message {
-                        self.unanswered.remove(&request.id);
+                    if !self.answer_here(&mut message) {
+                        return Some(*message);
                     }
-                    let writing = self.writing(line.into_bytes());
-                    self.write_apart(writing);
                     // So that it can be written before the next call is made.
                     tokio::task::yield_now().await;
                 }
@@ -443,6 +442,35 @@ where
         drop(self.write.lock().await.take());
         Ok(())
     }
+}
+
+/// Writes one line. It has a slot until then.
+struct LineWriter<W> {
+    write: Arc<Mutex<Option<W>>>,
+    place: Option<OwnedSemaphorePermit>,
+    places: Arc<Semaphore>,
+    end: watch::Receiver<bool>,
+}
+
+impl<W: AsyncWrite + Send + Unpin> LineWriter<W> {
+    async fn write(self, line: Vec<u8>) -> io::Result<()> {
+        let written = put(&self.write, &line, self.end).await;
+        if written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+            // No further request can be answered.
+            self.places.close();
+        }
+        drop(self.place);
+        written
+    }
+}
+
+/// The line of an answer to a plain call.
+fn line_of(id: &RequestId, answer: serde_json::Result<String>) -> Vec<u8> {
+    let answer = answer.unwrap_or_else(|fault| {
+        let id = serde_json::to_value(id).unwrap_or_default();
+        error(&id, INTERNAL_ERROR, &fault.to_string()).to_string()
+    });
+    (answer + "\n").into_bytes()
 }
 
 /// A batch whose requests are not all answered.
@@ -633,7 +661,7 @@ mod tests {
             for _ in 0..=2 * BUSY_MAX {
                 assert!(wire.receive().await.is_some());
             }
-            assert_eq!((wire.unanswered.len(), wire.cancelled.len()), (1, BUSY_MAX));
+            assert_eq!(wire.requests.count(), 1);
             assert!(wire.receive().await.is_none(), "an id that was cancelled is refused");
         });
     }

@@ -10,11 +10,12 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
 use crate::sqlite::lock;
-use crate::{Error, ErrorKind, Tx};
+use crate::{Error, ErrorKind, Lead, Tx};
 
 /// The most jobs that one leader runs for others, which limits how long a caller waits.
 const BATCH_MAX: usize = 256;
@@ -42,6 +43,8 @@ pub(super) struct Baton {
 struct Shared {
     queue: Mutex<Queue>,
     connection: Mutex<Connection>,
+    /// How long a leader waits for another process that is writing.
+    busy: Duration,
     /// Where the thread that leads for callers without a stack waits for its turn.
     writer: Arc<Ticket>,
 }
@@ -113,9 +116,9 @@ impl Ticket {
 }
 
 impl Baton {
-    pub(super) fn new(connection: Connection) -> Self {
+    pub(super) fn new(connection: Connection, busy: Duration) -> Self {
         let (queue, connection) = (Mutex::default(), Mutex::new(connection));
-        let shared = Shared { queue, connection, writer: Arc::default() };
+        let shared = Shared { queue, connection, busy, writer: Arc::default() };
         Self { shared: Arc::new(shared), writer: OnceLock::new() }
     }
 
@@ -154,20 +157,32 @@ impl Baton {
         self.shared.lead(batch, Some(&ticket))
     }
 
-    /// Hands a job in; `done` is called from another thread.
-    pub(super) fn submit(&self, job: Job, done: Done) {
+    /// Hands a job in. `done` is called from another thread; with [`Lead::Here`], before this
+    /// returns if nobody else is writing.
+    pub(super) fn submit(&self, job: Job, lead: Lead, done: Done) {
         let mine = Waiting { job, answer: Reply::Call(done) };
-        if let Err(refused) = self.writer.get_or_init(|| Writer::start(&self.shared)).is_there() {
-            let Reply::Call(done) = mine.answer else { return };
-            return done(Err(refused));
+        if lead == Lead::Here && self.shared.take() {
+            if let Some(batch) = self.shared.lead_at_once(vec![mine]) {
+                match self.writer() {
+                    Ok(()) => self.shared.writer.tell(News::Lead(batch)),
+                    Err(missing) => self.shared.finish(batch, &Err(missing), None),
+                }
+            }
+            return;
         }
-        let mut queue = lock(&self.shared.queue);
-        queue.waiting.push(mine);
-        if !queue.held {
-            queue.held = true;
-            drop(queue);
+        if let Err(missing) = self.writer() {
+            let Reply::Call(done) = mine.answer else { return };
+            return done(Err(missing));
+        }
+        lock(&self.shared.queue).waiting.push(mine);
+        if self.shared.take() {
             self.shared.writer.tell(News::Lead(Vec::new()));
         }
+    }
+
+    /// Starts the writer thread, if it is not running yet.
+    fn writer(&self) -> Result<(), Error> {
+        self.writer.get_or_init(|| Writer::start(&self.shared)).is_there()
     }
 }
 
@@ -218,14 +233,45 @@ impl Shared {
     }
 
     /// Leads a batch: runs it, passes the baton on, and answers. Gives the answer of `mine`.
-    fn lead(&self, mut batch: Vec<Waiting>, mine: Option<&Arc<Ticket>>) -> Result<(), Error> {
-        {
-            // Who came while this thread woke up need not wait for the next batch.
-            let mut queue = lock(&self.queue);
-            let count = queue.waiting.len().min(BATCH_MAX.saturating_sub(batch.len()));
-            batch.extend(queue.waiting.drain(..count));
+    fn lead(&self, batch: Vec<Waiting>, mine: Option<&Arc<Ticket>>) -> Result<(), Error> {
+        let mut batch = self.gathered(batch);
+        let result = self.commit(&mut batch, begin);
+        self.finish(batch, &result, mine);
+        result
+    }
+
+    /// Takes the baton, if nobody holds it.
+    fn take(&self) -> bool {
+        !std::mem::replace(&mut lock(&self.queue).held, true)
+    }
+
+    /// Leads a batch, unless another process is writing: then it returns the batch. Nothing of that
+    /// was kept, and the caller still holds the baton.
+    fn lead_at_once(&self, batch: Vec<Waiting>) -> Option<Vec<Waiting>> {
+        let mut batch = self.gathered(batch);
+        let mut is_busy = false;
+        let result = self.commit(&mut batch, |connection| {
+            let begun = begin_at_once(connection, self.busy);
+            is_busy = begun.as_ref().is_err_and(|error| error.kind == ErrorKind::Busy);
+            begun
+        });
+        if is_busy {
+            return Some(batch);
         }
-        let result = self.commit(&mut batch);
+        self.finish(batch, &result, None);
+        None
+    }
+
+    /// The batch, and who came while this thread woke up: they need not wait for the next batch.
+    fn gathered(&self, mut batch: Vec<Waiting>) -> Vec<Waiting> {
+        let mut queue = lock(&self.queue);
+        let count = queue.waiting.len().min(BATCH_MAX.saturating_sub(batch.len()));
+        batch.extend(queue.waiting.drain(..count));
+        batch
+    }
+
+    /// Passes the baton on and answers everybody but `mine`.
+    fn finish(&self, batch: Vec<Waiting>, result: &Result<(), Error>, mine: Option<&Arc<Ticket>>) {
         self.pass_on();
         for other in batch {
             match other.answer {
@@ -237,7 +283,6 @@ impl Shared {
                 }
             }
         }
-        result
     }
 
     /// Passes the baton to the first waiting caller, with all waiting callers as its batch. If that
@@ -264,10 +309,14 @@ impl Shared {
     /// Runs the batch in one transaction. The first attempt uses no savepoints, because they copy
     /// every page that a job touches. If a job that has written must be undone, the batch is run
     /// again with savepoints.
-    fn commit(&self, batch: &mut [Waiting]) -> Result<(), Error> {
+    fn commit(
+        &self,
+        batch: &mut [Waiting],
+        mut begin: impl FnMut(&Connection) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let connection = lock(&self.connection);
         for undo in [Undo::StartOver, Undo::Savepoint] {
-            connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+            begin(&connection)?;
             let result = run_all(&connection, batch, undo);
             if !matches!(result, Ok(true)) && !connection.is_autocommit() {
                 // Report the original error, not that of the rollback; rolling back frees the lock.
@@ -281,6 +330,20 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// Begins a transaction. Waits for another process that is writing.
+fn begin(connection: &Connection) -> Result<(), Error> {
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    Ok(())
+}
+
+/// Like `begin`, without waiting.
+fn begin_at_once(connection: &Connection, busy: Duration) -> Result<(), Error> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let begun = begin(connection);
+    connection.busy_timeout(busy)?;
+    begun
 }
 
 /// How to undo a job that failed after it wrote.

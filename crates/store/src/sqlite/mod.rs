@@ -9,10 +9,11 @@ mod open;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
-use crate::{Error, Failure, Options, Tx};
+use crate::{Error, Failure, Lead, Options, Tx};
 use baton::{Baton, Job, Outcome};
 pub(crate) use open::{APPLICATION_ID, create_private};
 pub(crate) use open::{data_version, header, look, look_at_copy, make_folder, own_copy};
@@ -39,7 +40,8 @@ impl Sqlite {
 
     /// The connection that opened the store becomes the writer; readers are opened on demand.
     fn with(path: Option<PathBuf>, options: Options, writer: Connection) -> Self {
-        Self { path, options, baton: Baton::new(writer), readers: Mutex::new(Vec::new()) }
+        let busy = Duration::from_millis(options.busy_ms.into());
+        Self { path, options, baton: Baton::new(writer, busy), readers: Mutex::new(Vec::new()) }
     }
 
     pub(crate) fn read<T, E, J>(&self, job: J) -> Result<T, E>
@@ -100,10 +102,11 @@ impl Sqlite {
         answer(self.baton.run(job), &cell)
     }
 
-    /// Like `write`, without waiting: `done` gets the answer, on another thread.
+    /// Like `write`, without waiting: `done` gets the answer.
     pub(crate) fn write_then<T, E, J>(
         &self,
         job: J,
+        lead: Lead,
         done: impl FnOnce(Result<T, E>) + Send + 'static,
     ) where
         T: Send + 'static,
@@ -111,7 +114,7 @@ impl Sqlite {
         J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     {
         let (job, cell) = boxed(job);
-        self.baton.submit(job, Box::new(move |committed| done(answer(committed, &cell))));
+        self.baton.submit(job, lead, Box::new(move |committed| done(answer(committed, &cell))));
     }
 }
 

@@ -7,7 +7,7 @@ use std::thread;
 use punchlist_core::Event;
 use punchlist_core::event::ProjectOpened;
 use punchlist_core::{Ids, ProjectId, Time};
-use punchlist_store::{Error, ErrorKind, Store, Tx, sql};
+use punchlist_store::{Error, ErrorKind, Lead, Store, Tx, sql};
 use punchlist_testkit::{Backend, TestStore, on_every_lasting_store, on_every_store};
 
 use crate::fixture::Fixture;
@@ -155,6 +155,12 @@ fn a_panic_fails_only_its_own_job(backend: Backend) {
 /// Jobs that are handed in and jobs that somebody waits for share batches. Each gets its own answer
 /// after its commit; a failing or panicking one affects only itself.
 fn a_queued_job_is_answered_like_one_that_is_waited_for(backend: Backend) {
+    for lead in [Lead::Apart, Lead::Here] {
+        answers_are_alike(backend, lead);
+    }
+}
+
+fn answers_are_alike(backend: Backend, lead: Lead) {
     let place = TestStore::new(backend);
     let store = Arc::new(place.open());
     let (told, answers) = channel();
@@ -171,7 +177,7 @@ fn a_queued_job_is_answered_like_one_that_is_waited_for(backend: Backend) {
             assert!(n % 8 != 7 || backend == Backend::Postgres, "on purpose");
             if n % 3 == 0 { Err(failed()) } else { Ok(n) }
         };
-        store.write_then(job, move |answer| told.send((n, answer)).unwrap());
+        store.write_then(job, lead, move |answer| told.send((n, answer)).unwrap());
     }
     drop(told);
     for waited in waiting {
@@ -199,11 +205,42 @@ fn closing_a_store_waits_for_queued_jobs(backend: Backend) {
     let (told, answers) = channel();
     for n in 0..40 {
         let told = told.clone();
-        store.write_then(move |tx| insert(tx, n), move |answer| told.send(answer).unwrap());
+        let tell = move |answer| told.send(answer).unwrap();
+        store.write_then(move |tx| insert(tx, n), Lead::Apart, tell);
     }
     drop((store, told));
     assert_eq!(answers.iter().filter(Result::is_ok).count(), 40);
     assert_eq!(names(&place.open()).len(), 40);
+}
+
+/// A caller that leads its own job has the answer at once, unless another process is writing. Then
+/// it does not wait, and its jobs are written in order.
+#[test]
+fn a_caller_that_leads_does_not_wait_for_another_process() {
+    let place = TestStore::new(Backend::SqliteFile);
+    let (store, other) = (place.open(), place.open());
+    let (told, answers) = channel();
+    let submit = |n: u128| {
+        let told = told.clone();
+        let tell = move |answer: Result<(), Error>| told.send((n, answer)).unwrap();
+        store.write_then(move |tx| insert(tx, n), Lead::Here, tell);
+    };
+    submit(0);
+    assert_eq!(answers.try_recv(), Ok((0, Ok(()))));
+
+    let locked = other.write_once(|tx| {
+        insert(tx, 1)?;
+        // They return although the other store is locked until this job ends.
+        submit(2);
+        submit(3);
+        Ok::<_, Error>(answers.try_recv().is_err())
+    });
+    assert_eq!(locked, Ok(true), "nothing was answered before the lock was free");
+    assert_eq!([answers.recv(), answers.recv()], [Ok((2, Ok(()))), Ok((3, Ok(())))]);
+    assert_eq!(names(&store), ["p000", "p001", "p002", "p003"]);
+    // The waiting time is the same as before: this one waits in its own thread.
+    submit(4);
+    assert_eq!(answers.recv(), Ok((4, Ok(()))));
 }
 
 fn an_event_without_its_change_is_impossible(backend: Backend) {
