@@ -40,7 +40,7 @@ done
 # its way.
 rules=$(cat "$dir/data/pg_hba.conf")
 for rule in punchlist_scram:scram-sha-256 punchlist_md5:md5 punchlist_plain:password \
-    punchlist_file:scram-sha-256; do
+    punchlist_file:scram-sha-256 punchlist_env:scram-sha-256; do
     echo "host all ${rule%%:*} 127.0.0.1/32 ${rule#*:}"
 done >"$dir/data/pg_hba.conf"
 echo "$rules" >>"$dir/data/pg_hba.conf"

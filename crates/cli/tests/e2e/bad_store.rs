@@ -172,6 +172,33 @@ fn a_server_that_cannot_be_reached_is_an_answer_without_the_password() {
 }
 
 #[test]
+fn a_password_is_read_from_the_environment_unless_the_url_has_one() {
+    let place = Place::new(Backend::Postgres);
+    drop(place.open());
+    let mut operator = postgres::Client::connect(&place.db(), postgres::NoTls).unwrap();
+    let make = "DROP ROLE IF EXISTS punchlist_env; \
+                CREATE ROLE punchlist_env LOGIN SUPERUSER PASSWORD 'in the air'";
+    operator.batch_execute(make).unwrap();
+    let tried = [
+        ("punchlist_env", ""),
+        ("punchlist_env", "in the air"),
+        ("punchlist_env", "s3cret"),
+        ("punchlist_env:in%20the%20air", "s3cret"),
+    ]
+    .map(|(login, password)| {
+        let db = place.db().replacen("punchlist@", &format!("{login}@"), 1);
+        let words = ["issue", "list", "--json", "--project", "test", "--db", &db];
+        place.bare(words).env("PGPASSWORD", password).run()
+    });
+    operator.batch_execute("DROP ROLE punchlist_env").unwrap();
+    assert_eq!(tried.each_ref().map(|ran| ran.exit), [Some(3), Some(0), Some(3), Some(0)]);
+    let said = tried[0].json()["error"]["message"].to_string();
+    assert!(said.contains("the URL, PGPASSWORD and ~/.pgpass have none for it"), "{said}");
+    let said = format!("{:?}", tried[2]);
+    assert!(said.contains("authentication failed") && !said.contains("s3cret"), "{said}");
+}
+
+#[test]
 fn a_server_that_refuses_is_an_answer_with_its_name_and_the_reason() {
     let place = Place::sqlite();
     let said = all_refuse(&place, "postgres://ada:s3cret@127.0.0.1:1/work", "store_unreachable");

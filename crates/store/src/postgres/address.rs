@@ -163,8 +163,14 @@ impl Address {
         }
     }
 
-    /// The password for one host from the password file. An error says why the file is ignored.
+    /// The password for one host: from `PGPASSWORD`, else from the password file. An error says why
+    /// the file is ignored.
     pub(super) fn password_for(&self, host: &Host, port: u16) -> Result<Option<String>, String> {
+        if let Ok(password) = std::env::var("PGPASSWORD")
+            && !password.is_empty()
+        {
+            return Ok(Some(password));
+        }
         let named = self.passwords.clone();
         let named = named.or_else(|| std::env::var_os("PGPASSFILE").map(PathBuf::from));
         let usual = || std::env::home_dir().map(|home| home.join(".pgpass"));

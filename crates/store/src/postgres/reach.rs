@@ -3,12 +3,13 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 #[cfg(unix)]
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustls::ClientConfig;
@@ -158,7 +159,8 @@ fn admitted(
             return Refused { error, is_final };
         }
         // The file of passwords may have one for the next host.
-        let why = no_password.unwrap_or_else(|| "neither the URL nor ~/.pgpass has one".to_owned());
+        let why = no_password
+            .unwrap_or_else(|| "the URL, PGPASSWORD and ~/.pgpass have none for it".to_owned());
         unreached(format!("it asks for a password: {why}")).into()
     })?;
     is_of_the_kind(&mut line, kind, deadline)?;
@@ -203,8 +205,29 @@ fn unix(path: &Path, limit: Duration) -> io::Result<UnixStream> {
 /// A connection to the first address of this name that answers.
 fn tcp(name: &str, port: u16, config: &Config, limit: Duration) -> io::Result<TcpStream> {
     let deadline = Instant::now() + limit;
-    let addresses: Vec<SocketAddr> = (name, port).to_socket_addrs()?.collect();
+    let addresses = match name.parse::<IpAddr>() {
+        Ok(address) => vec![SocketAddr::new(address, port)],
+        Err(_) => {
+            let name = name.to_owned();
+            let look_up = move || (name.as_str(), port).to_socket_addrs().map(Iterator::collect);
+            resolved(look_up, limit)?
+        }
+    };
     first_of(&addresses, config, deadline)
+}
+
+/// Looks a name up. The system's resolver has no time limit that we could set, so it runs in a thread
+/// that is left behind if it takes too long.
+fn resolved(
+    look_up: impl FnOnce() -> io::Result<Vec<SocketAddr>> + Send + 'static,
+    limit: Duration,
+) -> io::Result<Vec<SocketAddr>> {
+    let (told, found) = mpsc::channel();
+    let resolver = thread::Builder::new().name("punch-resolver".to_owned());
+    // Nobody receives an answer that comes too late.
+    resolver.spawn(move || drop(told.send(look_up())))?;
+    let too_late = || io::Error::new(io::ErrorKind::TimedOut, "looking up its name timed out");
+    found.recv_timeout(limit).unwrap_or_else(|_| Err(too_late()))
 }
 
 /// Tries the addresses in turn. Each gets its share of the time that is left, so that one that does
@@ -271,6 +294,18 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn looking_up_a_name_has_a_time_limit() {
+        let (_open, never) = mpsc::channel::<Vec<SocketAddr>>();
+        let blocked = move || never.recv().map_err(io::Error::other);
+        let failed = resolved(blocked, Duration::from_millis(10)).unwrap_err();
+        assert_eq!(failed.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(failed.to_string(), "looking up its name timed out");
+
+        let here = SocketAddr::from(([127, 0, 0, 1], 5432));
+        assert_eq!(resolved(move || Ok(vec![here]), Duration::from_secs(60)).unwrap(), [here]);
+    }
 
     #[test]
     fn all_addresses_of_a_name_share_one_time_limit_and_each_is_tried() {
