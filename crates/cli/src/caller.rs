@@ -110,7 +110,7 @@ pub(crate) fn envelope(
     let (actor, proof) = ops.identify(facts, token.as_deref())?;
     let settings = settings::read()?;
     let configured = settings.config.project.as_deref();
-    let (project, place) = located(ops, globals, configured);
+    let Home { project, place, names } = located(ops, globals, configured);
     let here = env::current_dir().unwrap_or_default();
     let (branch, detached) = repository::branch(&here);
     Ok(Envelope {
@@ -135,6 +135,7 @@ pub(crate) fn envelope(
             branch,
             detached,
             place,
+            names,
             directory: env::current_dir().ok().map(|path| path.to_string_lossy().into_owned()),
             issue: globals.issue,
             run: None,
@@ -179,11 +180,19 @@ fn named(globals: &Globals, configured: Option<&str>) -> Option<String> {
     name.or(configured).map(str::to_owned)
 }
 
+/// The project that a command is for.
+struct Home {
+    project: String,
+    /// If nobody named it: how it is recognised, and the names that it may get.
+    place: Option<Place>,
+    names: Vec<String>,
+}
+
 /// The project's name and, if nobody named it, the facts that identify it. If the store fails here,
 /// the next call reports the error.
-fn located(ops: &Ops, globals: &Globals, configured: Option<&str>) -> (String, Option<Place>) {
-    if let Some(name) = named(globals, configured) {
-        return (name, None);
+fn located(ops: &Ops, globals: &Globals, configured: Option<&str>) -> Home {
+    if let Some(project) = named(globals, configured) {
+        return Home { project, place: None, names: Vec::new() };
     }
     let here = env::current_dir().unwrap_or_default();
     let (mut place, names) = repository::place(&here);
@@ -195,7 +204,8 @@ fn located(ops: &Ops, globals: &Globals, configured: Option<&str>) -> (String, O
         }
     }
     let name = located.map(|located| located.project);
-    (name.unwrap_or_else(|_| names.into_iter().next().unwrap_or_default()), Some(place))
+    let project = name.unwrap_or_else(|_| names.first().cloned().unwrap_or_default());
+    Home { project, place: Some(place), names }
 }
 
 /// The project's name, without asking the store.

@@ -300,6 +300,8 @@ pub enum Refusal {
     UnknownMessage { message: String },
     /// No project of this name in the store.
     UnknownProject { project: String, known: Vec<String> },
+    /// The name belongs to the project of another repository or folder.
+    ProjectTaken { project: String },
     /// The project was merged into another, which has its work now.
     ProjectMerged { project: String, into: String },
     /// This role may not join projects.

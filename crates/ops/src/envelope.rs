@@ -111,6 +111,8 @@ pub struct Context {
     pub detached: bool,
     /// How the project is recognised.
     pub place: Option<Place>,
+    /// The names for a new project at that place, best first.
+    pub names: Vec<String>,
     /// The issue that the caller names. It overrides the session's issue; if it is not allowed, the
     /// request is refused.
     pub issue: Option<i64>,

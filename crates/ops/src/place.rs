@@ -1,12 +1,15 @@
 //! Which project a folder belongs to: decided by its repository or folder, not by its name alone.
 //! And back: the folders where the commits of a project may be.
 
-use punchlist_core::SessionId;
-use punchlist_store::Target;
+use punchlist_core::{Refusal, SessionId};
 use punchlist_store::rows::projects::Placed;
+use punchlist_store::{Target, Tx};
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Ops};
+use crate::{Envelope, Error, Ops};
+
+/// The project of a place that has no name.
+const UNNAMED: &str = "default";
 
 /// How a project is recognised, wherever its folder is: by its repository, otherwise by its folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,31 +101,15 @@ impl Ops {
         if let Some(remote) = self.remote() {
             return remote.project_at(place, names);
         }
-        let first = names.first().cloned().unwrap_or_else(|| "default".to_owned());
+        let first = names.first().map_or(UNNAMED, String::as_str).to_owned();
         let wants_root = place.origin.is_some() && place.root_commit.is_none();
         // Reading must not create a store.
         if matches!(self.target(), Target::File(file) if !file.exists()) {
             return Ok(Located { project: first, wants_root });
         }
         let known = self.store_if_opened()?.read(|tx| tx.places())?;
-        // What was merged into another project is that project now.
-        let name_of = |known: &Placed| known.into.as_ref().unwrap_or(&known.name).clone();
-        let read = |known: &Placed| known.place.as_deref().and_then(Place::read);
-        let same = known
-            .iter()
-            .filter_map(|known| Some((read(known)?.recognises(place)?, known)))
-            .min_by_key(|(mark, _)| *mark);
-        if let Some((mark, same)) = same {
-            let wants_root = wants_root && mark != Mark::Origin;
-            return Ok(Located { project: name_of(same), wants_root });
-        }
-        let free =
-            names.iter().find_map(|name| match known.iter().find(|known| known.name == *name) {
-                None => Some(name.clone()),
-                Some(known) => known.place.is_none().then(|| name_of(known)),
-            });
-        let project = free.unwrap_or_else(|| format!("{first}.{}", known.len()));
-        Ok(Located { project, wants_root })
+        let (project, mark) = chosen(&known, place, names);
+        Ok(Located { project, wants_root: wants_root && mark != Some(Mark::Origin) })
     }
 
     /// How a project is recognised: its own place, then those of the projects that were merged into
@@ -158,6 +145,39 @@ impl Ops {
         }
         Ok(folders)
     }
+}
+
+/// The name of the project at `place` among all projects, and how it was recognised; a free name if
+/// none is.
+fn chosen(known: &[Placed], place: &Place, names: &[String]) -> (String, Option<Mark>) {
+    // What was merged into another project is that project now.
+    let name_of = |known: &Placed| known.into.as_ref().unwrap_or(&known.name).clone();
+    let read = |known: &Placed| known.place.as_deref().and_then(Place::read);
+    let same = known
+        .iter()
+        .filter_map(|known| Some((read(known)?.recognises(place)?, known)))
+        .min_by_key(|(mark, _)| *mark);
+    if let Some((mark, same)) = same {
+        return (name_of(same), Some(mark));
+    }
+    let free = names.iter().find_map(|name| match known.iter().find(|known| known.name == *name) {
+        None => Some(name.clone()),
+        Some(known) => known.place.is_none().then(|| name_of(known)),
+    });
+    let first = names.first().map_or(UNNAMED, String::as_str);
+    (free.unwrap_or_else(|| format!("{first}.{}", known.len())), None)
+}
+
+/// The call of a caller whose project's name was taken by another repository after it was chosen.
+/// Its project has another name now.
+pub(crate) fn moved(tx: &mut Tx<'_>, envelope: &Envelope) -> Result<Envelope, Error> {
+    let mut envelope = envelope.clone();
+    if let Some(place) = &envelope.context.place {
+        (envelope.project, _) = chosen(&tx.places()?, place, &envelope.context.names);
+    }
+    let covered = envelope.actor.reach.covers_project(&envelope.project);
+    covered.map_err(|missing| Error::from(Refusal::OutOfReach { missing }))?;
+    Ok(envelope)
 }
 
 /// The places of a project among all: its own, then those of the projects that were merged into it.

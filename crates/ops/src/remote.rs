@@ -81,6 +81,8 @@ pub struct RemoteContext {
     pub branch: Option<String>,
     pub detached: bool,
     pub place: Option<Place>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     pub issue: Option<i64>,
     pub client_answer: Option<ClientAnswer>,
     pub awaited: Option<String>,
@@ -108,6 +110,7 @@ impl RemoteContext {
             branch: context.branch,
             detached: context.detached,
             place: context.place,
+            names: context.names,
             issue: context.issue,
             client_answer: context.client_answer,
             awaited: context.awaited,

@@ -3,6 +3,7 @@
 //! Only [`Request`] depends on an operation's types. It is small, because it is compiled for every
 //! operation; everything around it is compiled once.
 
+use punchlist_core::Refusal;
 use punchlist_core::text::{MUST_BE, TextFault};
 use punchlist_store::Tx;
 use punchlist_store::rows::answers::Answer as Kept;
@@ -14,6 +15,7 @@ use crate::call::{Call, host_id};
 use crate::catalogue::{Define, Effect, Operation};
 use crate::dispatch::new_ids;
 use crate::explain::{Fault, drop_context, explain};
+use crate::place::moved;
 use crate::strict::Strict;
 use crate::token::with_token;
 use crate::{Envelope, Error};
@@ -110,7 +112,9 @@ pub(crate) fn prepare(
         let looks = operation.effect == Effect::Read;
         return Ok(Box::new(move |tx| {
             let run = |tx: &mut Tx<'_>| {
-                Ok(Ok(request.run(&mut Call::new(tx, &envelope, cause, ids.clone()))?))
+                at_home(tx, &envelope, |tx, envelope| {
+                    Ok(Ok(request.run(&mut Call::new(tx, envelope, cause, ids.clone()))?))
+                })
             };
             if looks { with_token(tx, envelope.proof, run) } else { run(tx) }
         }));
@@ -128,10 +132,28 @@ pub(crate) fn prepare(
     };
     Ok(Box::new(move |tx| {
         with_token(tx, envelope.proof, |tx| {
-            let mut call = Call::new(tx, &envelope, cause, ids.clone());
-            write(&mut call, &*request, key.as_ref())
+            at_home(tx, &envelope, |tx, envelope| {
+                let mut call = Call::new(tx, envelope, cause, ids.clone());
+                write(&mut call, &*request, key.as_ref())
+            })
         })
     }))
+}
+
+/// Makes a call in the caller's project. If another repository took its name after that was chosen,
+/// the call has been refused before it wrote anything, and is made in the project's new name.
+fn at_home<T>(
+    tx: &mut Tx<'_>,
+    envelope: &Envelope,
+    mut call: impl FnMut(&mut Tx<'_>, &Envelope) -> Result<T, Error>,
+) -> Result<T, Error> {
+    match call(tx, envelope) {
+        Err(Error::Refused(refusal)) if matches!(*refusal, Refusal::ProjectTaken { .. }) => {
+            let moved = moved(tx, envelope)?;
+            call(tx, &moved)
+        }
+        made => made,
+    }
 }
 
 /// Runs a write. If a refusal adds an event to the log, the transaction is committed for that

@@ -2,6 +2,7 @@
 //! name, and a plan by its file, however the path is written.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -41,6 +42,57 @@ fn issues(place: &Place, folder: &Path) -> Vec<Value> {
 
 fn project(place: &Place, folder: &Path) -> Value {
     at(place, folder, &["status", "--json"]).answer()["project"].clone()
+}
+
+/// Both repositories have chosen the same free name before one of them wrote.
+#[test]
+fn a_name_that_was_taken_meanwhile_does_not_mix_two_repositories() {
+    let place = Place::sqlite();
+    let (one, other) = (repository(&place, "work/api"), repository(&place, "clients/api"));
+    let mut server = at(&place, &other, &["mcp"]).spawn();
+    let mut input = server.stdin.take().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut ask = |id: i64, method: &str, params: Value| {
+        let asked = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        writeln!(input, "{asked}").unwrap();
+        let messages = lines.by_ref().map(|line| line.unwrap().parse::<Value>().unwrap());
+        messages
+            .filter(|message| message["id"] == id)
+            .map(|it| it["result"].clone())
+            .next()
+            .unwrap()
+    };
+    let client = json!({ "name": "test", "version": "0" });
+    let version = "2025-11-25";
+    let hello = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client });
+    ask(1, "initialize", hello);
+    at(&place, &one, &["issue", "new", "Of work"]).said();
+    let list = json!({ "name": "issue_list", "arguments": {} });
+    assert_eq!(ask(2, "tools/call", list)["structuredContent"], json!({ "issues": [] }));
+    let create = json!({ "name": "issue_create", "arguments": { "title": "Of clients" } });
+    assert_eq!(ask(3, "tools/call", create)["structuredContent"]["issue"]["number"], 1);
+    drop(input);
+    server.wait().unwrap();
+    assert_eq!(issues(&place, &one), ["Of work"]);
+    assert_eq!(issues(&place, &other), ["Of clients"]);
+    assert_eq!(project(&place, &other), "clients.api");
+}
+
+#[test]
+fn repositories_of_one_name_that_write_for_the_first_time_at_once_stay_apart() {
+    let place = Place::sqlite();
+    let folders: Vec<PathBuf> =
+        (0..6).map(|n| repository(&place, &format!("owner{n}/api"))).collect();
+    let writers: Vec<_> = folders
+        .iter()
+        .map(|folder| at(&place, folder, &["issue", "new", &folder.to_string_lossy()]).spawn())
+        .collect();
+    for mut writer in writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    for folder in &folders {
+        assert_eq!(issues(&place, folder), [json!(folder)]);
+    }
 }
 
 #[test]

@@ -759,6 +759,11 @@ rows! {
         format!("there is no project `{}` in this store", short(project)),
         there_are(known, "a project is made with the first write to it"),
     ),
+    Self::ProjectTaken { project } => Conflict(
+        "project_taken",
+        format!("project `{project}` belongs to another repository or folder"),
+        "repeat it: the project of this folder gets another name; or name one with --project",
+    ),
     Self::ProjectMerged { project, into } => Conflict(
         "project_merged",
         format!("project `{project}` was merged into `{into}`, which has its work now"),

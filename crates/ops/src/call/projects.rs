@@ -14,13 +14,24 @@ const NAMED_MAX: usize = 20;
 
 impl Call<'_, '_> {
     /// The project, if anything was ever written to it. One that was merged is refused: its issues
-    /// have other numbers now, so the caller must name the other project itself.
+    /// have other numbers now, so the caller must name the other project itself. One of another
+    /// repository is refused, too; `request` then makes the call in the caller's own.
     pub(super) fn home(&mut self) -> Result<Option<Home>, Error> {
-        let home = self.tx.project_home(&self.envelope.project)?;
-        match home.as_ref().and_then(|home| home.merged_into) {
-            None => Ok(home),
-            Some(into) => Err(self.was_merged(&self.envelope.project, into)),
+        let Some(home) = self.tx.project_home(&self.envelope.project)? else { return Ok(None) };
+        if let Some(into) = home.merged_into {
+            return Err(self.was_merged(&self.envelope.project, into));
         }
+        if self.is_elsewhere(&home) && !self.came_by_a_merge()? {
+            return Err(Refusal::ProjectTaken { project: self.envelope.project.clone() }.into());
+        }
+        Ok(Some(home))
+    }
+
+    /// Is the project recognised by a place that is not the caller's? The caller's name for its
+    /// project was free when it was chosen, and another repository was faster.
+    fn is_elsewhere(&self, home: &Home) -> bool {
+        let Some(place) = &self.envelope.context.place else { return false };
+        home.place.as_deref().and_then(Place::read).is_some_and(|known| !known.is(place))
     }
 
     fn was_merged(&mut self, project: &str, into: ProjectId) -> Error {

@@ -26,6 +26,7 @@ mod mission_work;
 mod missions;
 mod own_work;
 mod permissions;
+mod places;
 mod plan_files;
 mod plan_life;
 mod plan_places;

@@ -185,6 +185,7 @@ impl Caller {
                 branch: given.branch,
                 detached: given.detached,
                 place: given.place,
+                names: given.names,
                 issue: given.issue,
                 is_remote: true,
                 client_answer: given.client_answer,
