@@ -134,10 +134,17 @@ impl<'a, 't> Call<'a, 't> {
         Precision::of(self.envelope.actor.role)
     }
 
-    /// Finds an item by its text, in the issue that the caller names. `None` if no issue was named
-    /// or it has no checklist.
+    /// Finds an item by its text, in the issue that the caller names, else in that of its session.
+    /// `None` if there is none or it has no checklist.
     fn find_by_text(&mut self, text: &str) -> Result<Option<(List, TodoId)>, Error> {
-        let Some(issue) = self.named_issue(Lock::No)? else { return Ok(None) };
+        let issue = match self.named_issue(Lock::No)? {
+            Some(issue) => Some(issue),
+            None => match self.session_if_clear()? {
+                Some(session) => self.bound_issue(&session, Lock::No)?,
+                None => None,
+            },
+        };
+        let Some(issue) = issue else { return Ok(None) };
         let precision = self.precision();
         let Some(checklist) = self.checklist(&issue)? else { return Ok(None) };
         let id = address::find(&checklist, text, precision)?;

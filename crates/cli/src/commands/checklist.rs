@@ -177,14 +177,18 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let (verb, what) = match (action, &content, items.as_slice()) {
         ("set", ..) => ("Replaced the steps", String::new()),
         ("add", _, [one]) => ("Added", (*one).to_owned()),
-        ("add", _, several) => ("Added", format!("{} items", several.len())),
+        ("add", _, several) => {
+            // A heading is not an item.
+            let count = several.iter().filter(|item| !item.starts_with("# ")).count();
+            ("Added", if count == 1 { "1 item".to_owned() } else { format!("{count} items") })
+        }
         ("start", Some(text), _) => ("Started", text.clone()),
         ("done", Some(text), _) if is_claimed(&shown, text) => ("Claimed", text.clone()),
         ("done", Some(text), _) => ("Done", text.clone()),
         ("drop", Some(text), _) => ("Dropped", text.clone()),
         ("note", Some(text), _) => ("Noted", text.clone()),
         ("block", Some(text), _) => ("Held", text.clone()),
-        (_, text, _) => ("Not on hold:", text.clone().unwrap_or_default()),
+        (_, text, _) => ("Not on hold", text.clone().unwrap_or_default()),
     };
     let message = kept.message.as_deref();
     Ok(output::print(&render::checklist::changed(verb, &what, &shown, message))?)

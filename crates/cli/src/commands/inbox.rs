@@ -6,7 +6,7 @@ use punchlist_core::GateId;
 use punchlist_core::deadline::Deadline;
 use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose};
 use punchlist_core::naming::{self, Candidate};
-use punchlist_core::text::{Body, Content};
+use punchlist_core::text::{Body, Content, Title};
 use punchlist_ops::catalogue::{Define, find};
 use punchlist_ops::input::{Cursor, Limit, Maybe};
 use punchlist_ops::operations::gate_answer::{self, GateAnswer};
@@ -144,13 +144,14 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let mut input = Map::from_iter([("state".to_owned(), Value::from("open"))]);
     let session = matches.value_source("session") == Some(ValueSource::CommandLine);
     let session = session.then(|| globals.session.take()).flatten();
-    input.extend(session.map(|session| ("session".to_owned(), session.into())));
-    input.extend(globals.issue.map(|number| ("number".to_owned(), number.into())));
     let limit = matches.get_one::<i64>("limit");
     input.extend(limit.map(|limit| ("limit".to_owned(), Value::from(*limit))));
     let cursor = matches.get_one::<String>("cursor");
     input.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.as_str().into())));
     let envelope = caller::envelope(&ops, &globals, false)?;
+    let (session, number) = about(session, globals.issue, &envelope);
+    input.extend(session.map(|session| ("session".to_owned(), session.into())));
+    input.extend(number.map(|number| ("number".to_owned(), number.into())));
     let operation = find(GateList::NAME)?;
     let answer = ops.answer(operation, &envelope, Value::Object(input));
     let answer = answer
@@ -231,7 +232,7 @@ impl Inbox<'_> {
             return Err(Failure::usage("--reopen goes with --refuse".to_owned()));
         }
         let gate = match self.meant(named.as_deref())? {
-            None => return Ok(output::print(NOTHING)?),
+            None => return Err(nothing_waits()),
             Some(Meant::Review(todo)) => {
                 let said = matches.get_one::<String>("response").map(String::as_str);
                 return self.judge(todo, decision, said);
@@ -286,7 +287,7 @@ impl Inbox<'_> {
         response: Value,
     ) -> Result<(), Failure> {
         let Some(Meant::Gate(id) | Meant::Review(id)) = self.meant(named)? else {
-            return Ok(output::print(NOTHING)?);
+            return Err(nothing_waits());
         };
         let found = self.gates(None)?.into_iter().find(|gate| gate.id == id);
         if found.is_some_and(|gate| gate.kind != kind) {
@@ -344,7 +345,7 @@ impl Inbox<'_> {
         let mut cursor = Cursor::FIRST;
         let mut gates = Vec::new();
         loop {
-            let input = gate_list::Input { cursor, ..wanted_gates(state) };
+            let input = gate_list::Input { cursor, ..self.wanted(state)? };
             let page = self.ops.run::<GateList>(&envelope, input)?;
             gates.extend(page.gates);
             cursor = Cursor(page.next_cursor);
@@ -354,12 +355,28 @@ impl Inbox<'_> {
         }
     }
 
+    /// The gates of a state, or of any, as many as a page holds.
+    fn wanted(&self, state: Option<GateState>) -> Result<gate_list::Input, Failure> {
+        let (session, number) = about(None, self.globals.issue, &self.envelope);
+        let title = |session: String| Title::new(&session);
+        let session =
+            session.map(title).transpose().map_err(|fault| Failure::usage(fault.to_string()))?;
+        Ok(gate_list::Input {
+            state,
+            kind: None,
+            session: Maybe(session),
+            number,
+            limit: Limit::MAX,
+            cursor: Cursor::FIRST,
+        })
+    }
+
     /// Finds what a name refers to: an open gate or an item in review, before an answered gate. An
     /// unknown name is passed on, for the operation to refuse. Without a name, the only waiting
     /// one; `None` if nothing waits.
     pub(super) fn meant(&self, named: Option<&str>) -> Result<Option<Meant>, Failure> {
         let envelope = Envelope { idempotency_key: None, ..self.envelope.clone() };
-        let list = self.ops.run::<GateList>(&envelope, wanted_gates(Some(GateState::Open)))?;
+        let list = self.ops.run::<GateList>(&envelope, self.wanted(Some(GateState::Open))?)?;
         let Some(named) = named else {
             return match list.gates.as_slice() {
                 [] => Ok(None),
@@ -392,6 +409,15 @@ impl Inbox<'_> {
     }
 }
 
+/// The refusal of an answer to which there is no question.
+fn nothing_waits() -> Failure {
+    Failure::Declined {
+        code: "unknown_gate",
+        message: "nothing is waiting for you, so there is nothing to answer".to_owned(),
+        hint: Some("`punch inbox` shows what is waiting".to_owned()),
+    }
+}
+
 /// The message if there is nothing to answer.
 pub(super) const NOTHING: &str = "Nothing is waiting for you.\n";
 
@@ -406,15 +432,17 @@ fn candidate((id, text): (&String, &String)) -> Candidate {
     Candidate::new(id.clone(), text.clone())
 }
 
-/// The gates of a state, or of any, as many as a page holds.
-const fn wanted_gates(state: Option<GateState>) -> gate_list::Input {
-    gate_list::Input {
-        state,
-        kind: None,
-        session: Maybe(None),
-        number: None,
-        limit: Limit::MAX,
-        cursor: Cursor::FIRST,
+/// What the questions are about: the session or the issue that a person names, else the one that
+/// their token was narrowed to.
+fn about(
+    session: Option<String>,
+    number: Option<i64>,
+    envelope: &Envelope,
+) -> (Option<String>, Option<i64>) {
+    let reach = &envelope.actor.reach;
+    match (session, number) {
+        (None, None) => (reach.session.clone(), reach.number),
+        named => named,
     }
 }
 

@@ -74,6 +74,7 @@ fn set() -> Command {
             text("priority", "PRIORITY", "How urgent it is")
                 .value_parser(["critical", "high", "medium", "low"]),
         )
+        .arg(switch("no-priority", "Remove the priority").conflicts_with("priority"))
         .arg(text("assign", "NAME", "The person who is responsible").alias("assignee"))
         .arg(switch("no-assign", "Remove the assignee").conflicts_with("assign"))
         .arg(
@@ -158,6 +159,9 @@ fn change(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     }
     if matches.get_flag("no-labels") {
         put("labels", json!([]));
+    }
+    if matches.get_flag("no-priority") {
+        put("priority", Value::Null);
     }
     if matches.get_flag("no-assign") {
         put("assignee", Value::Null);

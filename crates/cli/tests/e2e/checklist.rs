@@ -192,7 +192,10 @@ fn a_named_issue_takes_precedence_over_the_sessions() {
         error["hint"].as_str().unwrap().to_owned()
     };
     let view = ["todo", "view", "--json"];
-    assert_eq!(hint(desk.agent(&view)), "ask the operator to bind an issue to this session");
+    assert_eq!(
+        hint(desk.agent(&view)),
+        "call session_bind with the number of an issue, or ask the operator to bind an issue to this session"
+    );
     assert!(hint(desk.operator(&view)).contains("--issue N"));
 }
 

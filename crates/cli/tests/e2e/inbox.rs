@@ -187,8 +187,8 @@ fn scripts_answer_with_flags() {
     let answered = answer(r#"{"region":"us","count":3}"#).answer();
     assert_eq!(answered["gate"]["response"], json!({ "region": "us", "count": 3 }));
     assert_eq!(desk.operator(&["inbox"]).said(), "Nothing is waiting for you.\n");
-    let nothing = desk.operator(&["inbox", "answer", "--resume"]).said();
-    assert_eq!(nothing, "Nothing is waiting for you.\n");
+    let nothing = desk.operator(&["inbox", "answer", "--resume", "--json"]).refusal(1);
+    assert_eq!(nothing["code"], "unknown_gate");
 }
 
 #[test]
@@ -354,4 +354,49 @@ fn a_granted_sign_off_is_in_the_history() {
     assert_eq!((&granted["gateId"], &granted["response"]), (&json!(gate), &json!("Well done.")));
     let page = desk.operator(&["issue", "show", "1"]).said();
     assert!(page.contains("Sign-offs\n  signed off by operator:primary"), "{page}");
+}
+
+/// P-28: a token for one issue or session answers what it reaches, without naming that again.
+#[test]
+fn a_narrowed_operator_answers_from_the_inbox() {
+    for is_session in [true, false] {
+        let desk = Desk::new(Backend::SqliteFile);
+        let gate = desk.sign_off();
+        let listed = desk.operator(&["session", "list", "--json"]).answer();
+        let session = listed["sessions"][0]["id"].as_str().unwrap();
+        let only = match is_session {
+            true => format!("--only-session={session}"),
+            false => "--only-issue=1".to_owned(),
+        };
+        let new = desk.operator(&["token", "new", "--role", "operator", &only, "--json"]).answer();
+        let narrowed = |words: &[&str]| {
+            desk.place.punch(words.iter().copied()).with(new["token"].as_str().unwrap())
+        };
+        let shown = narrowed(&["inbox", "--json"]).answer();
+        assert_eq!(shown["gates"][0]["id"], json!(gate), "{only}");
+        let answer = ["inbox", "answer", &gate[22..], "--refuse", "--response", "No", "--json"];
+        assert_eq!(narrowed(&answer).answer()["gate"]["state"], "refused", "{only}");
+    }
+}
+
+#[test]
+fn an_answer_to_nothing_is_refused() {
+    let desk = Desk::new(Backend::SqliteFile);
+    for flag in ["--resume", "--refuse", "--allow=once"] {
+        let refused = desk.operator(&["inbox", "answer", flag, "--json"]).refusal(1);
+        assert_eq!(refused["code"], "unknown_gate", "{flag}");
+    }
+    desk.operator(&["issue", "set", "1", "--priority", "high"]).said();
+    let plain = desk.operator(&["issue", "set", "1", "--no-priority", "--json"]).answer();
+    assert_eq!(plain["issue"]["priority"], Value::Null);
+}
+
+#[test]
+fn words_about_a_checklist_fit_what_was_done() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let said = |words: &[&str]| desk.operator(words).said();
+    let added = said(&["todo", "add", "# Build", "One", "--issue", "1"]);
+    assert!(added.starts_with("Added: 1 item "), "{added}");
+    let free = said(&["todo", "unblock", "One", "--issue", "1"]);
+    assert!(free.starts_with("Not on hold: One "), "{free}");
 }

@@ -21,6 +21,8 @@ impl RatifyTodo {
         if let Some(at) = todo.ratified_at {
             return Err(Refusal::AlreadyRatified { title: todo.title.clone(), at }.into());
         }
+        // A dropped criterion is no longer part of the definition of done.
+        draft.open(self.todo_id)?;
         draft.emit(TodoRatified { todo_id: self.todo_id, ratified_at: draft.now });
         Ok(())
     }

@@ -73,9 +73,12 @@ impl Decide for OpenGate {
         // the same.
         let is_ours =
             |gate: &&Gate| ground.session.is_some() || gate.reach.is_same_as(&actor.reach);
+        // A refused sign-off reopens criteria. Asked again without a purpose, it would be a pause, but
+        // its answer is still to be collected.
+        let was_sign_off = |gate: &Gate| gate.purpose == Some(Purpose::SignOff);
         let same = |gate: &&Gate| {
             is_ours(gate)
-                && (self.purpose.is_none() || gate.purpose == purpose)
+                && (gate.purpose == purpose || (self.purpose.is_none() && was_sign_off(gate)))
                 && gate.issue_id == ground.issue.map(|issue| issue.id)
                 && normalised(&gate.text) == normalised(self.text.as_str())
                 && gate.details == self.details

@@ -21,7 +21,9 @@ pub struct UpdateIssue {
     pub body: Option<Option<Body>>,
     /// All labels; they replace the present ones.
     pub labels: Option<Vec<Title>>,
-    pub priority: Option<Priority>,
+    /// An inner `None` removes the priority.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
+    pub priority: Option<Option<Priority>>,
     /// An inner `None` removes the assignee.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub assignee: Option<Option<Title>>,
@@ -59,7 +61,7 @@ impl Decide for UpdateIssue {
             None => issue.labels.clone(),
             Some(labels) => tidy(labels),
         };
-        let priority = self.priority.or(issue.priority);
+        let priority = self.priority.unwrap_or(issue.priority);
         let assignee = match &self.assignee {
             None => issue.assignee.clone(),
             Some(assignee) => assignee.as_ref().map(|name| name.as_str().to_owned()),

@@ -394,7 +394,7 @@ rows! {
     Self::Unbound => Conflict(
         "unbound",
         "this session has no issue, so there is no checklist",
-        "ask the operator to bind an issue to this session",
+        "call session_bind with the number of an issue, or ask the operator to bind an issue to this session",
     ),
     Self::UnknownSession { session } => Unknown(
         "unknown_session",

@@ -73,13 +73,13 @@ fn every_serialised_command_is_read_back_unchanged() {
     seen.same(&CloseAsDuplicate { note: None });
     seen.same(&DeferIssue { until: Some(at) });
     seen.same(&AssignIssue { assignment: some() });
-    for (body, assignee) in [
-        (None, None),
-        (Some(None), Some(None)),
-        (Some(Some(body.clone())), Some(Some(title.clone()))),
+    for (body, priority, assignee) in [
+        (None, None, None),
+        (Some(None), Some(None), Some(None)),
+        (Some(Some(body.clone())), Some(Some(Priority::High)), Some(Some(title.clone()))),
     ] {
         let (title, labels) = (Some(title.clone()), Some(vec![title.clone()]));
-        let (priority, expected_revision) = (Some(Priority::High), Some(2));
+        let expected_revision = Some(2);
         seen.same(&UpdateIssue { title, body, labels, priority, assignee, expected_revision });
     }
 

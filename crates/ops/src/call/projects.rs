@@ -21,17 +21,19 @@ impl Call<'_, '_> {
         if let Some(into) = home.merged_into {
             return Err(self.was_merged(&self.envelope.project, into));
         }
-        if self.is_elsewhere(&home) && !self.came_by_a_merge()? {
-            return Err(Refusal::ProjectTaken { project: self.envelope.project.clone() }.into());
-        }
+        self.must_be_here(&home)?;
         Ok(Some(home))
     }
 
-    /// Is the project recognised by a place that is not the caller's? The caller's name for its
-    /// project was free when it was chosen, and another repository was faster.
-    fn is_elsewhere(&self, home: &Home) -> bool {
-        let Some(place) = &self.envelope.context.place else { return false };
-        home.place.as_deref().and_then(Place::read).is_some_and(|known| !known.is(place))
+    /// Refuses a project that is recognised by a place that is not the caller's: the caller's name for
+    /// its project was free when it was chosen, and another repository was faster.
+    fn must_be_here(&mut self, home: &Home) -> Result<(), Error> {
+        let Some(place) = &self.envelope.context.place else { return Ok(()) };
+        let known = home.place.as_deref().and_then(Place::read);
+        match known.is_some_and(|known| !known.is(place)) && !self.came_by_a_merge()? {
+            true => Err(Refusal::ProjectTaken { project: self.envelope.project.clone() }.into()),
+            false => Ok(()),
+        }
     }
 
     fn was_merged(&mut self, project: &str, into: ProjectId) -> Error {
@@ -49,7 +51,11 @@ impl Call<'_, '_> {
     pub(crate) fn home_of_log(&mut self) -> Result<Option<Home>, Error> {
         match self.envelope.actor.reach.is_narrowed() {
             true => self.home(),
-            false => Ok(self.tx.project_home(&self.envelope.project)?),
+            false => {
+                let home = self.tx.project_home(&self.envelope.project)?;
+                home.as_ref().map_or(Ok(()), |home| self.must_be_here(home))?;
+                Ok(home)
+            }
         }
     }
 

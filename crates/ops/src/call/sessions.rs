@@ -10,8 +10,8 @@ use punchlist_core::conversation::{Channel, Conversation, Message, MessageKind, 
 use punchlist_core::driver::Trigger;
 use punchlist_core::issue::AssignIssue;
 use punchlist_core::session::{
-    BindSession, Binding, EndSession, PauseSession, PromoteSession, ResumeSession, StartSession,
-    UnbindSession, ends_with,
+    BindSession, Binding, EndSession, PauseSession, PromoteSession, ReopenSession, ResumeSession,
+    SessionState, StartSession, UnbindSession, ends_with,
 };
 use punchlist_core::text::{TextFault, Title};
 use punchlist_core::{
@@ -100,8 +100,11 @@ impl Call<'_, '_> {
         // A lead or an owner has no sessions; what it asks or delegates needs none.
         let may_start = find("session_start")
             .is_ok_and(|operation| operation.access.allows(self.envelope.actor.role));
-        if known.is_some() || !is_write || !may_start {
+        if !is_write || !may_start {
             return Ok(known);
+        }
+        if let Some(known) = known {
+            return self.reopen(&known).map(Some);
         }
         let internal = |fault: TextFault| Error::Internal { detail: fault.to_string() };
         let title = format!("Session of {}", self.envelope.actor.agent);
@@ -180,6 +183,17 @@ impl Call<'_, '_> {
             true => Ok(session),
             false => Err(changed_meanwhile()),
         }
+    }
+
+    /// Continues a session that had ended, without its issue.
+    pub(crate) fn reopen(&mut self, looked: &Session) -> Result<Session, Error> {
+        if looked.state != SessionState::Ended {
+            return Ok(looked.clone());
+        }
+        let (project, id) = (looked.project_id, looked.id);
+        let session = self.session_named(&id.to_string(), Lock::Row)?;
+        let decision = self.decided(&ReopenSession, &session, (project, &id))?;
+        self.record_session(project, Some(session), &decision)
     }
 
     /// Creates a session with its own chat.

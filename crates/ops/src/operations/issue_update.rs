@@ -36,9 +36,10 @@ pub struct Input {
     )]
     #[schemars(length(max = 20))]
     pub labels: Option<Vec<Title>>,
-    /// How urgent it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub priority: Option<Priority>,
+    /// How urgent it is; null: not said.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Priority>")]
+    pub priority: Option<Option<Priority>>,
     /// The person who is responsible; null: nobody.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Title>")]
@@ -49,8 +50,10 @@ pub struct Input {
 }
 
 /// Keeps null apart from an absent field: null clears it.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Title>>, D::Error> {
-    Option::<Title>::deserialize(deserializer).map(Some)
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
 }
 
 #[derive(Debug)]

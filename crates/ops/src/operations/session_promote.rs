@@ -32,6 +32,9 @@ pub struct Input {
     #[serde(default, deserialize_with = "up_to::<100, _, _>")]
     #[schemars(length(max = 100))]
     pub criteria: Option<Vec<Content>>,
+    /// Create it even if an open issue looks the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub force_new: Option<bool>,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -63,7 +66,7 @@ impl Define for SessionPromote {
             title: input.title.clone(),
             body: input.body.clone(),
             criteria: input.criteria.clone(),
-            force_new: Some(false),
+            force_new: input.force_new,
         };
         // The new issue has locked the project, which comes before the session.
         let issue = issue_create::file(call, &new, None)?;

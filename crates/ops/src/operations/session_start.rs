@@ -14,7 +14,8 @@ use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::Maybe;
 use crate::views::OneSession;
 
-/// Start a session, or return the one that already has the host's id.
+/// Start a session, or return the one that already has the host's id. One that had ended goes on,
+/// without its issue.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
@@ -52,6 +53,7 @@ impl Define for SessionStart {
             // The error repeats the host's id, so that it reveals nothing else about the session.
             let missing = format!("session `{}`", known.as_str());
             or_unknown(call.reach_session(&session), || Refusal::OutOfReach { missing }.into())?;
+            let session = call.reopen(&session)?;
             return OneSession::of(call, session);
         }
         let envelope = call.envelope();

@@ -5,7 +5,7 @@ use punchlist_core::command::TakeTodo;
 use punchlist_core::lease::{LEASE_S, LEASE_S_MAX};
 use punchlist_core::policy::{Wip, policy};
 use punchlist_core::text::Title;
-use punchlist_core::{ListKind, Refusal, Scope, select};
+use punchlist_core::{ListKind, Refusal, Scope, Session, select};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use punchlist_store::rows::take::Look;
@@ -39,7 +39,8 @@ pub struct Input {
     /// The plan's branch; absent: the caller's, else main.
     #[serde(default)]
     pub branch: Maybe<Title>,
-    /// The session.
+    /// The session: its own list while something is open there, else that of its issue. If nothing
+    /// is named: the caller's session.
     #[serde(default)]
     pub session: Maybe<Title>,
     #[serde(default, deserialize_with = "range::<1, LEASE_S_MAX, _>")]
@@ -64,13 +65,24 @@ impl Define for TodoNext {
     type Output = TakenTodo;
 
     /// Exactly one of three fields names the list.
-    fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
-        which(input).map(|_| ())
+    fn check(envelope: &Envelope, input: &Input) -> Result<(), Error> {
+        which(input, envelope).map(|_| ())
     }
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<TakenTodo, Error> {
-        let scope = match which(input)? {
-            Which::Session(named) => scope_of_session(&call.session_named(&named, Lock::No)?),
+        // The search names the project, so it must be the caller's own.
+        if call.envelope().context.place.is_some() {
+            call.project()?;
+        }
+        let scope = match which(input, call.envelope())? {
+            Which::Session(named) => {
+                let session = call.session_named(&named, Lock::No)?;
+                list_of(call, &session)?
+            }
+            Which::Own => {
+                let session = call.session(Lock::No)?.ok_or_else(missing)?;
+                list_of(call, &session)?
+            }
             Which::Plan(plan_file, branch) => call.plan_on_branch(&plan_file, branch.as_ref())?,
             Which::Issue(number) => {
                 let issue_id = call.issue(number, Lock::No)?.id.to_string();
@@ -110,6 +122,15 @@ impl Define for TodoNext {
     }
 }
 
+/// The list of a session: its own while something is open in it, else that of its issue.
+fn list_of(call: &mut Call<'_, '_>, session: &Session) -> Result<Scope, Error> {
+    let own = scope_of_session(session);
+    let Some(issue_id) = session.bound_issue else { return Ok(own) };
+    let has_open = call.look(&own, Load::Open)?.is_some_and(|list| !list.todos.is_empty());
+    let issue_id = issue_id.to_string();
+    Ok(if has_open { own } else { Scope::Issue { issue_id } })
+}
+
 /// The next item, locked; or the whole list, if only one of its items may be in progress.
 fn look(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Look, Error> {
     let envelope = call.envelope();
@@ -143,19 +164,26 @@ fn why(call: &mut Call<'_, '_>, scope: &Scope) -> Result<Option<WhyNothing>, Err
 /// The list that the caller named.
 enum Which {
     Session(String),
+    /// That of the caller's session.
+    Own,
     /// Its file and, if given, its branch.
     Plan(Title, Option<Title>),
     /// Its number.
     Issue(i64),
 }
 
-/// The list that the caller named; exactly one must be given.
-fn which(input: &Input) -> Result<Which, Error> {
+fn missing() -> Error {
+    Fault::MissingField { path: "number".to_owned() }.into()
+}
+
+/// The list that the caller named; at most one may be given, and none only in a session.
+fn which(input: &Input, envelope: &Envelope) -> Result<Which, Error> {
     match (input.number, input.plan_file.0.clone(), input.session.0.clone()) {
         (Some(number), None, None) => Ok(Which::Issue(number)),
         (None, Some(plan_file), None) => Ok(Which::Plan(plan_file, input.branch.0.clone())),
         (None, None, Some(session)) => Ok(Which::Session(session.into_string())),
-        (None, None, None) => Err(Fault::MissingField { path: "number".to_owned() }.into()),
+        (None, None, None) if envelope.context.leads_to_session() => Ok(Which::Own),
+        (None, None, None) => Err(missing()),
         _ => {
             let (path, found) =
                 ("number".to_owned(), "given together with another list".to_owned());

@@ -15,6 +15,7 @@ mod everyday;
 mod explanations;
 mod gates;
 mod idempotency;
+mod in_a_session;
 mod issue_rules;
 mod issues;
 mod leases;
