@@ -71,6 +71,12 @@ impl Ops {
         self.remote.is_none() && matches!(self.target, Target::File(_) | Target::Memory)
     }
 
+    /// Is a write to a local store in progress, or queued?
+    #[must_use]
+    pub fn is_writing(&self) -> bool {
+        self.store.get().is_some_and(Store::is_writing)
+    }
+
     pub(crate) const fn options(&self) -> Options {
         self.options
     }

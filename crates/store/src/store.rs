@@ -94,6 +94,16 @@ impl Store {
         }
     }
 
+    /// Is a write of this process in progress, or queued? Always false for a server's database, which
+    /// has no such queue.
+    #[must_use]
+    pub fn is_writing(&self) -> bool {
+        match &self.backend {
+            Backend::Sqlite(sqlite) => sqlite.is_writing(),
+            Backend::Postgres(_) => false,
+        }
+    }
+
     /// A watch for later writes of any process. It has its own connection.
     pub fn watch(&self) -> Result<Watch<'_>, Error> {
         match &self.target {

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use crate::postgres::Listener;
-use crate::{Error, Options, Store, sql, sqlite};
+use crate::sqlite::{self, File, file_at};
+use crate::{Error, Options, Store, sql};
 
 /// How often SQLite's change counter, which is in shared memory, is checked.
 const TICK: Duration = Duration::from_millis(50);
@@ -57,9 +58,6 @@ enum Ear<'s> {
     /// Hints pass neither through a pooler nor to a standby, so the end of the log is queried.
     Asking { store: &'s Store, seen: Option<i64> },
 }
-
-/// The identity of a file: its device and inode.
-type File = (u64, u64);
 
 impl<'s> Watch<'s> {
     pub(crate) fn file(path: &Path, options: Options) -> Result<Self, Error> {
@@ -122,19 +120,6 @@ impl<'s> Watch<'s> {
             }
         }
     }
-}
-
-#[cfg(unix)]
-fn file_at(path: &Path) -> Option<File> {
-    use std::os::unix::fs::MetadataExt;
-    let metadata = path.metadata().ok()?;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-/// On other systems an open file cannot be replaced.
-#[cfg(not(unix))]
-fn file_at(_: &Path) -> Option<File> {
-    None
 }
 
 /// Checks repeatedly and sleeps in between.

@@ -1,6 +1,8 @@
 //! Plain tool calls, which the server answers without the library's transport: they get the same
 //! answers as calls that pass through it.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::serving::Served;
@@ -136,22 +138,29 @@ fn a_plain_call_does_not_overtake_a_request_that_the_library_answers() {
     assert_eq!(titles_after(&[hello("2025-03-26"), ready, batch, second]), ["First", "Second"]);
 }
 
-/// Another process is writing for a long time: calls that write wait for it, and nothing else does.
-#[test]
-fn while_another_process_writes_the_server_answers() {
-    let place = Place::sqlite();
+/// The next answer; notifications are passed over.
+fn answered(pipes: &Pipes) -> Value {
+    let is_answer = |message: &Value| message.get("method").is_none();
+    std::iter::repeat_with(|| pipes.receive()).find(is_answer).unwrap()
+}
+
+/// A server after the handshake and one call.
+fn greeted(place: &Place) -> Pipes {
     let mut pipes = Pipes::start(&place.punch(["mcp"]));
     let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
         "clientInfo": { "name": "test", "version": "0" } });
     pipes.send(&request("hello", "initialize", &hello));
     pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     pipes.send(&request("zero", "tools/call", &create("Zero")));
-    let answered = |pipes: &Pipes| {
-        let is_answer = |message: &Value| message.get("method").is_none();
-        std::iter::repeat_with(|| pipes.receive()).find(is_answer).unwrap()
-    };
     assert_eq!([&answered(&pipes)["id"], &answered(&pipes)["id"]], ["hello", "zero"]);
+    pipes
+}
 
+/// Another process is writing for a long time: calls that write wait for it, and nothing else does.
+#[test]
+fn while_another_process_writes_the_server_answers() {
+    let place = Place::sqlite();
+    let mut pipes = greeted(&place);
     let writer = rusqlite::Connection::open(place.file()).unwrap();
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();
     for (id, title) in [("one", "One"), ("two", "Two"), ("three", "Three")] {
@@ -180,6 +189,26 @@ fn while_another_process_writes_the_server_answers() {
     assert_eq!(late, [("one".to_owned(), Some(2)), ("three".to_owned(), Some(4))]);
     pipes.send(&request("one", "ping", &json!({})));
     assert_eq!(answered(&pipes)["id"], "one", "answered: the id is free again");
+}
+
+/// P-14: a call that waits for another process does not keep the server from ending.
+#[test]
+fn while_another_process_writes_the_server_ends_with_its_input() {
+    let place = Place::sqlite();
+    let mut pipes = greeted(&place);
+    let writer = rusqlite::Connection::open(place.file()).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for id in ["one", "two", "three"] {
+        pipes.send(&request(id, "tools/call", &create(id)));
+    }
+    let start = Instant::now();
+    let (mut child, _) = pipes.close();
+    assert!(child.wait().unwrap().success());
+    // The lock is waited for 30 seconds.
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    writer.execute_batch("ROLLBACK").unwrap();
+    let listed = place.punch(["issue", "list", "--json"]).run().json();
+    assert_eq!(listed["issues"].as_array().map(Vec::len), Some(1), "what waited was not done");
 }
 
 #[test]

@@ -27,8 +27,13 @@ impl McpServer {
             }
         });
         runtime.shutdown_timeout(Duration::from_millis(200));
-        // Database connections must not be dropped inside the runtime.
-        drop(ops);
+        match ops.is_writing() {
+            // Closing the store would wait for another process that is writing. What is queued was
+            // not answered.
+            true => std::mem::forget(ops),
+            // Database connections must not be dropped inside the runtime.
+            false => drop(ops),
+        }
         written.wait();
         served
     }

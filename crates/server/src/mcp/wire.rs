@@ -51,7 +51,7 @@ const AHEAD_MAX: usize = 128 << 10;
 /// How much is read at once.
 const CHUNK: usize = 8 << 10;
 
-/// How long a write may take after the end of the input.
+/// How long an answer may take after the end of the input.
 const LAST: Duration = Duration::from_secs(2);
 
 /// Messages over a pair of streams, one line each.
@@ -240,10 +240,15 @@ impl<R: AsyncRead + Send + Unpin + 'static, W: AsyncWrite + Send + Unpin + 'stat
             Line::Later(answer) => {
                 let late = self.requests.answer_late(id.clone());
                 let writer = self.writer();
+                let end = self.end.subscribe();
                 self.write_apart(async move {
-                    let line = line_of(&id, answer.await);
+                    let answer = tokio::select! {
+                        answer = answer => answer,
+                        // What waits for another process does not keep this one from ending.
+                        () = too_late(end) => return Ok(()),
+                    };
                     match late.was_wanted() {
-                        true => writer.write(line).await,
+                        true => writer.write(line_of(&id, answer)).await,
                         false => Ok(()),
                     }
                 });
@@ -509,7 +514,7 @@ fn begins(request: &ClientRequest) -> bool {
 async fn put<W: AsyncWrite + Unpin>(
     write: &Mutex<Option<W>>,
     line: &[u8],
-    mut end: watch::Receiver<bool>,
+    end: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let mut open = write.lock().await;
     let stream = open.as_mut().ok_or(io::ErrorKind::NotConnected)?;
@@ -517,17 +522,19 @@ async fn put<W: AsyncWrite + Unpin>(
         stream.write_all(line).await?;
         stream.flush().await
     };
-    let too_late = async {
-        drop(end.wait_for(|end| *end).await);
-        tokio::time::sleep(LAST).await;
-    };
     tokio::select! {
         biased;
         written = writing => return written,
-        () = too_late => {}
+        () = too_late(end) => {}
     }
     *open = None;
     Err(io::ErrorKind::TimedOut.into())
+}
+
+/// Returns some time after the end of the input.
+async fn too_late(mut end: watch::Receiver<bool>) {
+    drop(end.wait_for(|end| *end).await);
+    tokio::time::sleep(LAST).await;
 }
 
 #[cfg(test)]

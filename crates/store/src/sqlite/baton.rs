@@ -122,6 +122,10 @@ impl Baton {
         Self { shared: Arc::new(shared), writer: OnceLock::new() }
     }
 
+    pub(super) fn is_held(&self) -> bool {
+        lock(&self.shared.queue).held
+    }
+
     /// The connection, if nobody is writing now.
     pub(super) fn try_connection(&self) -> Option<MutexGuard<'_, Connection>> {
         match self.shared.connection.try_lock() {

@@ -16,7 +16,8 @@ use rusqlite::Connection;
 use crate::{Error, Failure, Lead, Options, Tx};
 use baton::{Baton, Job, Outcome};
 pub(crate) use open::{APPLICATION_ID, create_private};
-pub(crate) use open::{data_version, header, look, look_at_copy, make_folder, own_copy};
+pub(crate) use open::{File, data_version, file_at, header};
+pub(crate) use open::{look, look_at_copy, make_folder, own_copy};
 
 /// A SQLite store.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(crate) struct Sqlite {
     options: Options,
     baton: Baton,
     readers: Mutex<Vec<Connection>>,
+    /// The file that is open.
+    file: Mutex<Option<File>>,
 }
 
 impl Sqlite {
@@ -41,7 +44,31 @@ impl Sqlite {
     /// The connection that opened the store becomes the writer; readers are opened on demand.
     fn with(path: Option<PathBuf>, options: Options, writer: Connection) -> Self {
         let busy = Duration::from_millis(options.busy_ms.into());
-        Self { path, options, baton: Baton::new(writer, busy), readers: Mutex::new(Vec::new()) }
+        let (baton, file) = (Baton::new(writer, busy), path.as_deref().and_then(file_at));
+        Self { path, options, baton, readers: Mutex::default(), file: Mutex::new(file) }
+    }
+
+    /// Opens the store again if its path has another file now, as after a restore over a damaged
+    /// store: what is written to the old file would be lost. If there is none, nothing is created,
+    /// because the folder may only be away for a moment.
+    fn renew(&self) -> Result<(), Error> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let (now, open) = (file_at(path), *lock(&self.file));
+        if now == open {
+            return Ok(());
+        }
+        if now.is_none() {
+            let detail = format!("{}: the file is gone", path.display());
+            return Err(Error::new(crate::ErrorKind::Unreachable, detail));
+        }
+        let mut connection = self.baton.connection();
+        let mut file = lock(&self.file);
+        if *file == open {
+            *connection = open::file(path, self.options)?;
+            *file = file_at(path);
+            lock(&self.readers).clear();
+        }
+        Ok(())
     }
 
     pub(crate) fn read<T, E, J>(&self, job: J) -> Result<T, E>
@@ -50,6 +77,7 @@ impl Sqlite {
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     {
+        self.renew()?;
         // A lone reader uses the connection that opened the store.
         if let Some(connection) = self.baton.try_connection() {
             return in_read(&connection, job);
@@ -57,13 +85,16 @@ impl Sqlite {
         let Some(path) = &self.path else {
             return self.write(job);
         };
+        let file = *lock(&self.file);
         let pooled = lock(&self.readers).pop();
         let connection = match pooled {
             Some(connection) => connection,
             None => open::reader(path, self.options)?,
         };
         let answer = in_read(&connection, job);
-        lock(&self.readers).push(connection);
+        if *lock(&self.file) == file {
+            lock(&self.readers).push(connection);
+        }
         answer
     }
 
@@ -72,6 +103,7 @@ impl Sqlite {
         &self,
         job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.renew()?;
         match &self.path {
             Some(path) => in_read(&open::reader(path, self.options)?, job),
             None => in_read(&self.baton.connection(), job),
@@ -83,6 +115,7 @@ impl Sqlite {
         &self,
         job: impl FnOnce(&mut Tx<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        self.renew()?;
         let connection = self.baton.connection();
         connection.execute_batch("BEGIN IMMEDIATE").map_err(Error::from)?;
         // Also ends the transaction when the job panics; after a commit this does nothing.
@@ -98,8 +131,13 @@ impl Sqlite {
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     {
+        self.renew()?;
         let (job, cell) = boxed(job);
         answer(self.baton.run(job), &cell)
+    }
+
+    pub(crate) fn is_writing(&self) -> bool {
+        self.baton.is_held()
     }
 
     /// Like `write`, without waiting: `done` gets the answer.
@@ -113,6 +151,9 @@ impl Sqlite {
         E: Failure,
         J: FnMut(&mut Tx<'_>) -> Result<T, E> + Send + 'static,
     {
+        if let Err(error) = self.renew() {
+            return done(Err(error.into()));
+        }
         let (job, cell) = boxed(job);
         self.baton.submit(job, lead, Box::new(move |committed| done(answer(committed, &cell))));
     }

@@ -125,6 +125,23 @@ pub(super) fn memory(options: Options) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+/// Identifies a file: its device, and its number there.
+pub(crate) type File = (u64, u64);
+
+/// The file at a path. A path can get another file while the old one is open.
+#[cfg(unix)]
+pub(crate) fn file_at(path: &Path) -> Option<File> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = path.metadata().ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+/// On other systems an open file cannot be replaced.
+#[cfg(not(unix))]
+pub(crate) fn file_at(_: &Path) -> Option<File> {
+    None
+}
+
 /// Refuses a named pipe, because SQLite would wait for a writer forever. A missing file passes;
 /// SQLite reports it.
 fn regular(path: &Path) -> Result<(), Error> {

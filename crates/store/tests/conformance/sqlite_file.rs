@@ -1,9 +1,9 @@
 //! Faults that only a SQLite file can have: durability, foreign files, damage, a full disk.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use punchlist_store::{Error, ErrorKind, Options, Store, Target, sql};
+use punchlist_store::{Error, ErrorKind, Lead, Options, Store, Target, sql};
 use punchlist_testkit::{Backend, TestStore};
 
 use crate::fixture::Fixture;
@@ -143,4 +143,49 @@ fn a_full_disk_loses_nothing_and_keeps_no_partial_write() {
     fixture.create(&["b"], 3);
     assert_eq!(fixture.read(move |tx| tx.todo(list, id)), Some(before[0].clone()));
     assert_eq!(fixture.todos().len(), 2);
+}
+
+/// Moves a store away with its side files.
+#[cfg(unix)]
+fn move_away(file: &Path) {
+    for end in ["", "-wal", "-shm"] {
+        let name = |file: &Path| PathBuf::from(format!("{}{end}", file.display()));
+        fs::rename(name(file), name(&file.with_extension("old"))).unwrap();
+    }
+}
+
+/// P-15, P-29: a process that has the store open must not go on with a file that nobody finds any
+/// more.
+#[cfg(unix)]
+#[test]
+fn a_store_whose_file_was_replaced_is_opened_again() {
+    let fact = |store: &Store, name: &str| {
+        let name = name.to_owned();
+        store.write(move |tx| tx.put_fact(&name, "x"))
+    };
+    let has = |store: &Store, name: &str| {
+        let name = name.to_owned();
+        store.read(move |tx| tx.fact(&name)).map(|found| found.is_some())
+    };
+    let place = TestStore::new(Backend::SqliteFile);
+    let store = place.open();
+    fact(&store, "first").unwrap();
+    move_away(&place.file());
+    let gone = [fact(&store, "lost").unwrap_err(), has(&store, "first").unwrap_err()];
+    for error in gone {
+        assert_eq!(error.kind, ErrorKind::Unreachable);
+        assert!(error.detail.ends_with("the file is gone"), "{error:?}");
+    }
+    assert!(!place.file().exists(), "nothing was created");
+
+    let other = place.open();
+    fact(&other, "second").unwrap();
+    assert_eq!(has(&store, "first"), Ok(false));
+    assert_eq!(has(&store, "second"), Ok(true));
+    fact(&store, "third").unwrap();
+    let (told, answers) = std::sync::mpsc::channel();
+    let tell = move |answer| told.send(answer).unwrap();
+    store.write_then(|tx| tx.put_fact("fourth", "x"), Lead::Here, tell);
+    assert_eq!(answers.recv().unwrap(), Ok(()));
+    assert_eq!((has(&other, "third"), has(&other, "fourth")), (Ok(true), Ok(true)));
 }
