@@ -452,7 +452,7 @@ impl fmt::Display for Error {
                 "only some of input, output and error are a terminal, so it is unclear who writes",
             ),
             Self::BadToken { fault } => match fault {
-                TokenFault::Empty => f.write_str("PUNCHLIST_TOKEN is set but empty"),
+                TokenFault::Empty => f.write_str("the token is set but empty"),
                 TokenFault::Malformed => f.write_str("the token is malformed"),
                 TokenFault::Unknown => f.write_str("the token is unknown to this store"),
                 TokenFault::Expired { at } => write!(f, "the token expired at {at}"),

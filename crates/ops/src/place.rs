@@ -1,6 +1,8 @@
 //! Which project a folder belongs to: decided by its repository or folder, not by its name alone.
 //! And back: the folders where the commits of a project may be.
 
+use std::path::Path;
+
 use punchlist_core::{Refusal, SessionId};
 use punchlist_store::rows::projects::Placed;
 use punchlist_store::{Target, Tx};
@@ -54,9 +56,16 @@ impl Place {
         }
         let (same, mark) = match (&self.root_commit, &place.root_commit) {
             (Some(one), Some(other)) => (one == other, Mark::RootCommit),
-            _ => (self.folder == place.folder, Mark::Folder),
+            _ => (self.folder == place.folder || self.became(place), Mark::Folder),
         };
         same.then_some(mark)
+    }
+
+    /// Is the caller's place the repository that this plain folder was made into?
+    fn became(&self, place: &Self) -> bool {
+        self.origin.is_none()
+            && self.root_commit.is_none()
+            && Path::new(&self.folder).join(".git") == Path::new(&place.folder)
     }
 
     /// Is a caller's place this project?
@@ -70,9 +79,12 @@ impl Place {
     pub(crate) fn completed_by(&self, place: &Self) -> Option<Self> {
         self.recognises(place)?;
         let mut whole = self.clone();
+        if self.became(place) {
+            whole.folder.clone_from(&place.folder);
+        }
         whole.root_commit = whole.root_commit.or_else(|| place.root_commit.clone());
         if let Some(origin) = place.origin.as_ref().filter(|_| self.origin.is_none()) {
-            match self.folder == place.folder {
+            match whole.folder == place.folder {
                 true => whole.origin = Some(origin.clone()),
                 // Another clone: its origin is not necessarily ours.
                 false if !self.clones.contains(origin) => whole.clones.push(origin.clone()),
@@ -212,6 +224,11 @@ mod tests {
             (place(None, None, "f"), place(o, r, "f"), Some(Mark::Folder)),
             (place(o, None, "f"), place(None, r, "f"), Some(Mark::Folder)),
             (place(o, None, "f"), place(None, r, "g"), None),
+            // `git init` in a folder that is in use.
+            (place(None, None, "/f"), place(None, None, "/f/.git"), Some(Mark::Folder)),
+            (place(None, None, "/f"), place(o, r, "/f/.git"), Some(Mark::Folder)),
+            (place(None, None, "/f/.git"), place(None, None, "/f"), None),
+            (place(o, None, "/f"), place(None, r, "/f/.git"), None),
         ] {
             assert_eq!(known.recognises(&caller), expected, "{known:?} {caller:?}");
         }
@@ -231,5 +248,7 @@ mod tests {
         assert_eq!(published.origin.as_deref(), o);
         assert_eq!(published.recognises(&place(Some("/f"), None, "g")), Some(Mark::Origin));
         assert_eq!(published.completed_by(&place(Some("/f"), r, "g")), None);
+        let plain = place(None, None, "/f");
+        assert_eq!(plain.completed_by(&place(o, r, "/f/.git")), Some(place(o, r, "/f/.git")));
     }
 }

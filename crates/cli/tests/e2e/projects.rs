@@ -96,6 +96,20 @@ fn repositories_of_one_name_that_write_for_the_first_time_at_once_stay_apart() {
 }
 
 #[test]
+fn a_folder_that_becomes_a_repository_keeps_its_project() {
+    let place = Place::sqlite();
+    let folder = place.home().join("notes");
+    fs::create_dir(&folder).unwrap();
+    at(&place, &folder, &["issue", "new", "Before git"]).said();
+    git(&folder, &["init", "-q", "-b", "main"]);
+    assert_eq!(issues(&place, &folder), ["Before git"]);
+    at(&place, &folder, &["issue", "new", "After it"]).said();
+    git(&folder, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    assert_eq!(project(&place, &folder), "notes");
+    assert_eq!(issues(&place, &folder).len(), 2);
+}
+
+#[test]
 fn a_repository_is_a_project_whatever_its_folder_is_called() {
     let place = Place::sqlite();
     let (one, other) = (repository(&place, "work/api"), repository(&place, "clients/api"));

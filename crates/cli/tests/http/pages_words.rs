@@ -167,6 +167,22 @@ fn a_permission_is_asked_for_by_the_agent_that_needs_it() {
     assert!(words.contains("tester asked for permission to call “keep_copy”"), "{words}");
 }
 
+/// The attack: a command that looks harmless because parts of it are reordered or hidden.
+#[test]
+fn a_permission_shows_the_exact_command() {
+    let (place, operator) = world();
+    let command = "cargo test \u{202e}\u{2066}; rm -rf build\u{2069}\u{2066}# checks \u{2069}";
+    let asked = json!({ "tool": "shell", "input": { "cmd": command }, "run": "r", "call": "c",
+        "definition": { "command": ["sh", "-c", command] } });
+    place.call("permission_ask", &asked).words(["--agent", "tester"]).answer();
+    let served = Served::start(&place);
+    let page = Browser::of(&served, &place, &operator).follow("/");
+    assert!(!page.html.contains(['\u{202e}', '\u{2066}', '\u{2069}']), "{}", page.html);
+    let shown = "cargo test <span class=\"odd\">U+202E</span><span class=\"odd\">U+2066</span>; rm \
+                 -rf build<span class=\"odd\">U+2069</span><span class=\"odd\">U+2066</span># checks ";
+    assert_eq!(page.html.matches(shown).count(), 3, "title, input and definition: {}", page.html);
+}
+
 #[test]
 fn a_question_is_refused_with_a_reason_and_its_agent_gets_the_answer() {
     let (place, operator) = world();

@@ -19,9 +19,17 @@ const HEADERS: [(&str, &str); 6] = [
     ("Punchlist-As", "Act in this role, where the token allows it."),
 ];
 
+/// Does a call need a token?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tokens {
+    /// No, because the store is open and the server listens on loopback.
+    Optional,
+    Required,
+}
+
 /// Generates the document.
 #[must_use]
-pub fn document() -> Value {
+pub fn document(tokens: Tokens) -> Value {
     let mut paths = Map::new();
     for operation in CATALOGUE {
         let mut methods = json!({ "post": post(operation) });
@@ -43,6 +51,10 @@ pub fn document() -> Value {
         });
         paths.insert(path.to_owned(), json!({ "get": about }));
     }
+    let security = match tokens {
+        Tokens::Optional => json!([{}, { "token": [] }]),
+        Tokens::Required => json!([{ "token": [] }]),
+    };
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -52,8 +64,7 @@ pub fn document() -> Value {
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "paths": paths,
-        // A token is optional if the store is open and the server listens on loopback.
-        "security": [{}, { "token": [] }],
+        "security": security,
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
             "parameters": parameters(),

@@ -29,6 +29,7 @@ mod mission;
 mod missions;
 mod notice;
 mod parts;
+mod plain;
 mod plan;
 mod plans;
 mod respond;

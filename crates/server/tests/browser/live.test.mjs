@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eventTimes, live, median } from './latency.mjs';
-import { MISSION, claimedTodo, mission, permission, question, signOffGate } from './scene.mjs';
+import { MISSION, claimedTodo, issueInSession, mission, permission, question, signOffGate } from './scene.mjs';
 import { startWorld } from './world.mjs';
 
 test('an event is on an open page within 250 ms, half of the time at least', async (t) => {
@@ -31,6 +31,31 @@ test('what is typed, focused, selected, open and scrolled stays while the page c
   await question(world, 'One more?', undefined);
   await visitor.page.waitForFunction(() => document.body.innerText.includes('One more?') || /\d+ changes?: show/.test(document.body.innerText));
   assert.deepEqual(await state(visitor, asked.gateId, allowed.gateId), before);
+  visitor.assertClean();
+});
+
+test('a step that is being typed stays when the first steps, criteria and phases arrive', async (t) => {
+  const world = await startWorld(t);
+  const { number, context } = await issueInSession(world, { title: 'Refunds' });
+  const visitor = await world.visitor();
+  await visitor.open(`/p/shop/issues/${number}`);
+  await live(visitor);
+  const typed = {};
+  for (const [label, text] of [['Add step', 'half a step'], ['Add criterion', 'half a criterion']]) {
+    const field = visitor.page.getByLabel(label).first();
+    await field.fill(text);
+    typed[await field.getAttribute('id')] = text;
+  }
+  const focused = await visitor.page.evaluate(() => document.activeElement.id);
+  for (const [items, kind] of [[['first step'], 'step'], [['first criterion'], 'criterion'], [['# Build', 'in a phase'], 'step']]) {
+    await world.agent('todo', { action: 'add', items, kind }, context);
+    // A row that would move what the reader looks at is held back, and counted.
+    await visitor.page.waitForFunction((text) => document.body.innerText.includes(text) || /\d+ changes?: show/.test(document.body.innerText), items.at(-1));
+    const left = await visitor.page.evaluate((ids) => Object.fromEntries(ids.map((id) => [id, document.getElementById(id)?.value])), Object.keys(typed));
+    assert.deepEqual(left, typed, items.join());
+    assert.equal(await visitor.page.evaluate(() => document.activeElement.id), focused, items.join());
+    assert.equal(await visitor.page.locator('.adder').count(), 2);
+  }
   visitor.assertClean();
 });
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Item, Matter, escalation, form, proposal, review, sign_off};
 use crate::pages::forms::{self, Field};
 use crate::pages::icons::Icon;
+use crate::pages::plain::plain;
 use crate::pages::visit::Visit;
 use crate::pages::{markdown, words};
 
@@ -113,7 +114,7 @@ fn title(item: &Item, is_link: bool) -> Markup {
         Matter::Gate(gate) => match (gate.kind, gate.purpose, gate.number, &gate.issue_title) {
             (_, Some(Purpose::SignOff), Some(number), Some(title)) => issue(number, title),
             (GateKind::Permission, ..) => html! {
-                (gate.agent) " wants to run " code { (command(gate)) } " in " (item.project)
+                (gate.agent) " wants to run " code { (plain(&command(gate))) } " in " (item.project)
             },
             _ => html! { (gate.text) },
         },
@@ -289,21 +290,23 @@ fn permission(visit: &Visit, item: &Item, gate: &GateView, is_first: bool) -> Ma
     let shown = |value: &Value| serde_json::to_string_pretty(value).unwrap_or_default();
     let tool = gate.tool.as_deref().unwrap_or(&gate.text);
     let covers = html! {
-        "this allows " (gate.agent) " every call of " code { (tool) } " in " (item.project)
+        "this allows " (gate.agent) " every call of " code { (plain(tool)) } " in " (item.project)
         ", without asking, until the definition of the tool changes."
     };
     html! {
         div.gate-body {
             dl.facts-list {
-                dt { "Tool" } dd { code { (tool) } }
-                @if let Some(input) = &gate.input { dt { "Input" } dd { pre { (shown(input)) } } }
+                dt { "Tool" } dd { code { (plain(tool)) } }
+                @if let Some(input) = &gate.input {
+                    dt { "Input" } dd { pre { (plain(&shown(input))) } }
+                }
                 @if let Some(definition) = &gate.definition {
-                    dt { "Runs" } dd { pre { (shown(definition)) } }
+                    dt { "Runs" } dd { pre { (plain(&shown(definition))) } }
                 }
                 @if let Some(folder) = folder(gate.definition.as_ref(), gate.input.as_ref()) {
-                    dt { "Folder" } dd { code { (folder) } }
+                    dt { "Folder" } dd { code { (plain(folder)) } }
                 }
-                @if !gate.text.is_empty() && gate.text != tool { dt { "Why" } dd { (gate.text) } }
+                @if !gate.text.is_empty() && gate.text != tool { dt { "Why" } dd { (plain(&gate.text)) } }
             }
             @if visit.is_open(&always) {
                 (forms::form(visit, &always, "allow_always", &html! {

@@ -49,7 +49,7 @@ pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
                     ))
                 }
                 @if shown.criteria.is_empty() {
-                    li.row.hint { "No criteria yet. They say what must be true when it is done." }
+                    li.row.hint data-key="criteria-none" { "No criteria yet. They say what must be true when it is done." }
                 }
                 (adder(visit, "add-criterion", "add_criterion", "Add criterion"))
             }
@@ -103,12 +103,12 @@ pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
                 @for (n, item) in &rest {
                     @if item.phase.as_deref() != phase {
                         @let named = { phase = item.phase.as_deref(); phase };
-                        @if let Some(name) = named { li.phase { h3 { (name) } } }
+                        @if let Some(name) = named { li.phase data-key={ "phase-" (name) } { h3 { (name) } } }
                     }
                     (row(visit, item, false, near(steps, *n), rest.len() > SHOWN))
                 }
                 @if steps.is_empty() {
-                    li.row.hint { "No steps yet. The agent that works on it writes its plan here." }
+                    li.row.hint data-key="steps-none" { "No steps yet. The agent that works on it writes its plan here." }
                 }
                 (adder(visit, "add-step", "add_step", "Add step"))
             }
@@ -119,7 +119,7 @@ pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
 /// The field that adds an item at the end of a list.
 fn adder(visit: &Visit, key: &str, action: &str, label: &str) -> Markup {
     html! {
-        li.adder {
+        li.adder data-key={ (key) "-row" } {
             (visit.notice_at(key))
             (forms::row(visit, key, action, &html! {
                 (forms::field(visit, key, &Field { name: "content", label, is_quiet: true, ..Field::default() }))
