@@ -164,6 +164,23 @@ fn an_unknown_resource_is_reported_as_not_found() {
     }
 }
 
+/// A prompt that needs an issue is not offered to a role that cannot read one that way.
+#[test]
+fn prompts_are_listed_by_role() {
+    let (place, operator, _) = furnished();
+    let names = |role: &str, agent: &str| {
+        let new = ["token", "new", "--role", role, "--agent", agent, "--json"];
+        let new = place.punch(new).with(&operator).answer();
+        let mcp = place.punch(["mcp"]).with(new["token"].as_str().unwrap());
+        let mut talk = Talk::with(&mcp, Era::Handshake, json!({}));
+        let listed = talk.request("prompts/list", &json!({}));
+        let prompts = listed["result"]["prompts"].as_array().unwrap().clone();
+        prompts.into_iter().map(|mut prompt| prompt["name"].take()).collect::<Vec<_>>()
+    };
+    assert_eq!(names("root", "primary"), ["next", "review", "handoff", "plan"]);
+    assert_eq!(names("worker", "primary.x"), ["next", "handoff", "plan"]);
+}
+
 #[test]
 fn prompts_contain_the_task_and_the_current_state() {
     let (place, _, session) = furnished();

@@ -194,7 +194,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListPromptsResult, ErrorData>> + Send + '_ {
-        std::future::ready(Ok(prompts::listed()))
+        std::future::ready(Ok(prompts::listed(self.asker.actor().role)))
     }
 
     async fn get_prompt(

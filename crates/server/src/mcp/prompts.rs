@@ -1,6 +1,7 @@
 //! Prompts: texts of the core, filled with data that the caller may read.
 
 use punchlist_core::briefing::{ALL, Briefing};
+use punchlist_ops::catalogue::Define;
 use punchlist_ops::input::Maybe;
 use punchlist_ops::operations::session_context::{self, SessionContext};
 use punchlist_ops::{Envelope, Error, Ops};
@@ -18,8 +19,14 @@ const FIXED_MS: u64 = 3_600_000;
 /// The longest goal, in characters: as long as a title.
 const GOAL_MAX: usize = 2_000;
 
-pub(crate) fn listed() -> ListPromptsResult {
-    let prompts = ALL.into_iter().map(|briefing| {
+pub(crate) fn listed(role: punchlist_core::Role) -> ListPromptsResult {
+    // A prompt about an issue reads it, which not every role may.
+    let may_read = SessionContext::ACCESS.allows(role);
+    let needs_issue = |briefing: &Briefing| {
+        briefing.arguments.iter().any(|argument| argument.name == "issue" && argument.is_required)
+    };
+    let offered = ALL.into_iter().filter(|briefing| may_read || !needs_issue(briefing));
+    let prompts = offered.map(|briefing| {
         let arguments = briefing.arguments.iter().map(|argument| {
             PromptArgument::new(argument.name)
                 .with_description(argument.about)
@@ -29,7 +36,7 @@ pub(crate) fn listed() -> ListPromptsResult {
     });
     ListPromptsResult::with_all_items(prompts.collect())
         .with_ttl_ms(FIXED_MS)
-        .with_cache_scope(CacheScope::Public)
+        .with_cache_scope(CacheScope::Private)
 }
 
 /// The answer to `prompts/get`.
