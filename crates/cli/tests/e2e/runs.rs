@@ -320,6 +320,25 @@ fn screen(bytes: &[u8]) -> Vec<String> {
     rows.into_iter().map(|row| row.into_iter().collect()).collect()
 }
 
+/// Tasks below a cancelled one are dropped, so a run does not go on for them.
+fn a_run_on_a_plan_leaves_out_dropped_tasks(backend: Backend) {
+    let place = Place::new(backend);
+    script(&place, "s.toml", "[[steps]]\ntext = \"x\"\nrepeat = true\n");
+    script(&place, "plan.md", "# T\n- [ ] b\n  - [ ] a\n- [ ] c\n");
+    let words = ["go", "--plan", "plan.md", "--model", "scripted:s.toml", "--until-done", "--json"];
+    for command in [
+        &["plan", "import", "plan.md"][..],
+        &["plan", "cancel", "t2", "no"],
+        &["plan", "complete", "t4"],
+    ] {
+        place.punch(command.iter().copied()).said();
+    }
+    let done = place.punch(["plan", "complete", "t1"]).said();
+    assert!(done.contains("1 of 1 tasks done"), "{done}");
+    let answer = run(&place, &words).answer();
+    assert_eq!((&answer["stopReason"], &answer["left"]), (&json!("drained"), &json!([])));
+}
+
 /// On a terminal, Ctrl-C leaves neither parts of the drawn plan nor the echoed ^C behind.
 #[test]
 fn ctrl_c_clears_what_was_drawn() {
@@ -561,6 +580,7 @@ fn a_run_whose_machine_goes_down_is_resumed(backend: Backend) {
 }
 
 on_both!(
+    a_run_on_a_plan_leaves_out_dropped_tasks,
     a_run_is_continued_until_it_is_drained,
     remaining_work_is_reported,
     a_run_is_one_object,

@@ -2,6 +2,7 @@
 
 use punchlist_core::Role;
 use punchlist_ops::Error;
+use punchlist_ops::views::PlanView;
 use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
 
@@ -322,6 +323,7 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
             ("todo_take", json!({ "todoId": task["seq"] })),
             ("task_assign", json!({ "taskId": task["seq"], "agent": "primary" })),
             ("task_add", json!({ "parentId": task["seq"], "content": "more" })),
+            ("task_complete", json!({ "taskId": task["seq"] })),
         ] {
             let error = world.call(name, input).unwrap_err();
             let code = (error.code(), error.meaning().exit);
@@ -342,6 +344,13 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
     let plan = &world.call("plan_list", json!({})).unwrap()["plans"][0];
     let counts = ["open", "completed", "cancelled"].map(|name| plan[name].clone());
     assert_eq!(counts, [0, 1, 1].map(Value::from), "a dropped task counts as cancelled");
+    let view: PlanView = serde_json::from_value(named(&world, "plan_tree").unwrap()).unwrap();
+    let leaves: Vec<&str> = view.leaves().iter().map(|task| task.content.as_str()).collect();
+    assert_eq!(leaves, ["b1"], "a dropped task is no part of the progress");
+    let line = json!({ "planFile": FILE, "form": "line" });
+    let line = world.call("plan_render", line).unwrap()["text"].take();
+    let expected = format!("Plan {FILE}: nothing is current, all 2 tasks are settled");
+    assert_eq!(line, expected);
     named(&world, "plan_finish").unwrap();
     world.call("plan_import", json!({ "planFile": FILE, "markdown": text })).unwrap();
     // Reopened, it brings back what is below it.
