@@ -30,7 +30,7 @@ pub struct Input {
     /// If the log no longer has it, the error is `reset_required`. Absent: the newest events.
     #[serde(default)]
     pub after: Option<i64>,
-    /// Only events before this number, the newest of them.
+    /// Only events before this number; without `after`, the newest of them.
     #[serde(default)]
     pub before: Option<i64>,
     /// Only events recorded since then by the real clock, e.g. 90m, 24h or 7d, or an RFC 3339 time;
@@ -177,6 +177,7 @@ impl Define for EventList {
             Some(after) => {
                 // One row more than requested shows whether there is another page.
                 let mut events = call.tx().events_after(project, actor, after, limit.and_one())?;
+                events.retain(|event| input.before.is_none_or(|before| event.seq < before));
                 next_cursor = page(&mut events, limit, |last| last.seq);
                 within_reach(call, events)?
             }
