@@ -11,6 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::clock;
 use crate::input::{Maybe, Past, Since};
 
 /// How many deeds of one actor are listed; all are counted.
@@ -114,7 +115,7 @@ impl Define for Digest {
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
         let since =
-            input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(call.envelope().now);
+            input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(clock::now());
         let project = call.envelope().project.clone();
         let (mut total, mut by_actor) = (Counts::default(), BTreeMap::<String, Doings>::new());
         if let Some(id) = call.project()? {

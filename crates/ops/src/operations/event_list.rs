@@ -20,6 +20,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::clock;
 use crate::input::{Limit, Maybe, Since, page};
 
 /// Show what happened in this project, oldest first.
@@ -155,7 +156,7 @@ impl Define for EventList {
         let all = may_any(actor.role, Subject::Project, Action::ReadLog);
         let own = !all || input.visibility == Some(Visibility::Own);
         let actor = own.then_some(actor.principal.as_str());
-        let since = input.since.0.as_ref().map(|since| since.0.before(call.envelope().now));
+        let since = input.since.0.as_ref().map(|since| since.0.before(clock::now()));
         if let Some(after) = input.after.filter(|after| *after > 0)
             && !call.tx().has_event(after)?
         {
