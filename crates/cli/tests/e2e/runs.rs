@@ -339,6 +339,37 @@ fn a_run_on_a_plan_leaves_out_dropped_tasks(backend: Backend) {
     assert_eq!((&answer["stopReason"], &answer["left"]), (&json!("drained"), &json!([])));
 }
 
+/// The log shows as many events as were asked for, though it leaves out the steps of runs.
+#[test]
+fn the_log_after_a_run_is_full() {
+    let place = Place::sqlite();
+    script(&place, "early.toml", EARLY);
+    let ran = run(&place, &["Do it", "--model", "scripted:early.toml", "--until-done"]).run();
+    assert_eq!(ran.exit, Some(0), "{ran:?}");
+    let all = place.punch(["log", "--json"]).answer();
+    let noise = ["run_stepped", "message_posted"];
+    let is_kept = |event: &&Value| !noise.iter().any(|kind| event["type"] == *kind);
+    let events = all["events"].as_array().unwrap();
+    let seqs = |events: &[&Value]| -> Vec<i64> {
+        events.iter().map(|event| event["seq"].as_i64().unwrap()).collect()
+    };
+    let kept = seqs(&events.iter().filter(is_kept).collect::<Vec<_>>());
+    assert!(kept.len() > 8 && kept.len() + 8 < events.len(), "{kept:?}");
+    let shown = |words: &[&str]| -> Vec<i64> {
+        let text = place.punch(words.iter().copied()).said();
+        text.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect()
+    };
+    assert_eq!(shown(&["log", "--limit", "8"]), kept[kept.len() - 8..]);
+    assert_eq!(shown(&["log", "--limit", "8", "--after", "0"]), kept[..8]);
+    let between = ["log", "--after", &kept[1].to_string(), "--before", &kept[4].to_string()];
+    assert_eq!(shown(&between), kept[2..4]);
+    let brief = place.punch(["log", "--json", "--brief", "--limit", "8"]).answer();
+    let brief: Vec<&Value> = brief["events"].as_array().unwrap().iter().collect();
+    assert_eq!(seqs(&brief), kept[kept.len() - 8..]);
+    let none = place.punch(["log", "--since", "2099-01-01T00:00:00Z"]).said();
+    assert_eq!(none, "No events match.\n");
+}
+
 /// On a terminal, Ctrl-C leaves neither parts of the drawn plan nor the echoed ^C behind.
 #[test]
 fn ctrl_c_clears_what_was_drawn() {
