@@ -107,7 +107,7 @@ fn the_digest_says_who_did_what(backend: Backend) {
     let counts = |completed: u64, returned: u64, held: u64, claimed: u64| {
         json!({
             "completed": completed, "cancelled": 0, "returned": returned, "held": held,
-            "claimed": claimed,
+            "escalated": 0, "claimed": claimed,
         })
     };
     let expected = json!({
