@@ -370,6 +370,24 @@ fn the_log_after_a_run_is_full() {
     assert_eq!(none, "No events match.\n");
 }
 
+/// A limit is refused in the words of a configuration file, and named as it is typed.
+#[test]
+fn limits_out_of_range_are_refused_by_their_flags() {
+    let place = Place::sqlite();
+    script(&place, "early.toml", EARLY);
+    for (flag, given, expected) in [
+        ("--max-todo-continuations", "5000", "0 to 1000"),
+        ("--max-iterations", "99", "1 to 50"),
+        ("--max-iterations", "0", "1 to 50"),
+        ("--max-tokens", "0", "1 to 1000000000"),
+    ] {
+        let ran = run(&place, &["x", "--model", "scripted:early.toml", flag, given]).run();
+        assert_eq!(ran.exit, Some(2), "{ran:?}");
+        let said = ran.remarks();
+        assert!(said.contains(flag) && said.contains(expected), "{said}");
+    }
+}
+
 /// On a terminal, Ctrl-C leaves neither parts of the drawn plan nor the echoed ^C behind.
 #[test]
 fn ctrl_c_clears_what_was_drawn() {
