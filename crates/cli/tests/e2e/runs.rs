@@ -388,6 +388,23 @@ fn limits_out_of_range_are_refused_by_their_flags() {
     }
 }
 
+/// The issue of an earlier run is bound to that run's session: the hint names it.
+#[test]
+fn a_second_run_of_an_issue_is_told_the_session_to_continue_in() {
+    let place = Place::sqlite();
+    script(&place, "s.toml", "[[steps]]\ntext = \"x\"\nrepeat = true\n");
+    place.call("issue_create", &json!({ "title": "Broken" })).answer();
+    let words = ["go", "--issue", "1", "--model", "scripted:s.toml", "--json"];
+    let first = run(&place, &words).run().json();
+    let refused = run(&place, &words).refusal(1);
+    let session = first["sessionId"].as_str().unwrap();
+    let end = &session[session.len() - 4..];
+    let hint = format!("continue in that session: `punch run … --issue 1 --session {end}`");
+    assert_eq!((&refused["code"], &refused["hint"]), (&json!("issue_held"), &json!(hint)));
+    let again = run(&place, &[&words[..], &["--session", end]].concat()).run().json();
+    assert_eq!(again["sessionId"], first["sessionId"]);
+}
+
 /// On a terminal, Ctrl-C leaves neither parts of the drawn plan nor the echoed ^C behind.
 #[test]
 fn ctrl_c_clears_what_was_drawn() {
