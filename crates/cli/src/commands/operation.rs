@@ -122,9 +122,8 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
     }
 }
 
-/// Commands that are easily confused with another one, which the help shows instead: `todo block`,
-/// `todo start`, `todo done`, `plan archive`.
-const HIDDEN: [&str; 5] = ["todo_hold", "todo_unhold", "todo_take", "todo_claim", "plan_finish"];
+/// A command that is easily confused with another one, which the help shows instead: `plan archive`.
+const HIDDEN: [&str; 1] = ["plan_finish"];
 
 /// Operations on an agent, which may be the caller.
 const ABOUT_AGENTS: [&str; 2] = ["agent_register", "agent_status"];

@@ -405,6 +405,24 @@ fn a_second_run_of_an_issue_is_told_the_session_to_continue_in() {
     assert_eq!(again["sessionId"], first["sessionId"]);
 }
 
+/// What lifts a hold depends on the list; the end of a run names what works on a task of a plan.
+#[test]
+fn a_blocked_run_on_a_plan_says_how_to_end_the_hold() {
+    let place = Place::sqlite();
+    script(&place, "s.toml", "[[steps]]\ntext = \"x\"\nrepeat = true\n");
+    script(&place, "plan.md", "# T\n- [ ] a\n");
+    place.punch(["plan", "import", "plan.md"]).said();
+    place.punch(["todo", "hold", "t2", "blocked", "No key"]).said();
+    place.punch(["todo", "hold", "t1", "blocked", "No key"]).said();
+    let ran =
+        run(&place, &["x", "--plan", "plan.md", "--model", "scripted:s.toml", "--until-done"])
+            .run();
+    let said = ran.remarks();
+    let (_, rest) = said.split_once("next: punch todo unhold ").unwrap_or_else(|| panic!("{said}"));
+    let item = rest.split(',').next().unwrap();
+    place.punch(["todo", "unhold", item]).said();
+}
+
 /// On a terminal, Ctrl-C leaves neither parts of the drawn plan nor the echoed ^C behind.
 #[test]
 fn ctrl_c_clears_what_was_drawn() {
