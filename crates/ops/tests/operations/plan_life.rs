@@ -337,6 +337,10 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
     let next = named(&world, "todo_next").unwrap();
     assert_eq!(next["todo"]["id"], b1["id"]);
     complete(b1).unwrap();
+    let settled = complete(b1).unwrap_err();
+    assert_eq!((settled.code(), &settled.facts()["isTask"]), ("already_settled", &json!(true)));
+    let hint = "add a new task instead; task_reopen reopens it, for root and the operator";
+    assert_eq!(settled.hint().as_deref(), Some(hint));
     assert_eq!(named(&world, "todo_next").unwrap()["todo"], Value::Null);
     assert_eq!(current(), "R");
     complete(root).unwrap();
@@ -359,7 +363,20 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
     assert_eq!(current(), "e11");
 }
 
+/// A plan has no owner and no lead, so a refused worker is not sent to them.
+fn a_worker_refused_on_a_task_is_told_whom_to_ask(backend: Backend) {
+    let world = World::new(backend);
+    let made = import(&world);
+    let task = json!({ "taskId": made["tasks"][0]["children"][0]["seq"] });
+    let worker = world.envelope(Role::Worker);
+    let error = world.call_in(&worker, "task_complete", task).unwrap_err();
+    assert_eq!(error.code(), "not_permitted");
+    let hint = error.hint().unwrap_or_default();
+    assert_eq!(hint, "ask the agent it is assigned to, or the root agent");
+}
+
 on_every_store!(
+    a_worker_refused_on_a_task_is_told_whom_to_ask,
     a_purged_plan_does_not_block_the_queue,
     tasks_below_a_cancelled_one_are_dropped,
     tasks_wait_for_others,
