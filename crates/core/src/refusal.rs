@@ -50,6 +50,9 @@ pub enum Refusal {
         status: Status,
         settled_at: Option<Time>,
         outcome: Option<String>,
+        /// It is a task of a plan, which the root agent may reopen.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_task: bool,
     },
     /// The same in the words of a checklist, which shows no ids (K-19, X-1).
     AlreadyClosed {
@@ -351,6 +354,8 @@ impl Refusal {
             status: todo.status,
             settled_at: todo.settled_at,
             outcome: todo.outcome.clone(),
+            // Only the tasks of plans have numbers.
+            is_task: todo.seq.is_some(),
         }
     }
 

@@ -195,7 +195,7 @@ impl<'a, 't> Call<'a, 't> {
     }
 
     /// Finds the list of a scope, even if it is archived.
-    fn find(&mut self, scope: &Scope) -> Result<Option<List>, Error> {
+    pub(crate) fn find(&mut self, scope: &Scope) -> Result<Option<List>, Error> {
         self.reach_scope(scope)?;
         match self.project()? {
             Some(project) => Ok(self.tx.list(project, scope, Lock::No)?),

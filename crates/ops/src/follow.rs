@@ -132,6 +132,7 @@ impl<'o> Follow<'o> {
                     after: Some(self.cursor),
                     before: None,
                     since: Maybe(None),
+                    brief: None,
                     names: self.names.is_some().then_some(true),
                     limit: PAGE,
                     visibility: self.visibility,

@@ -98,6 +98,10 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         let hint = Some("name a folder that exists, or leave FILE out".to_owned());
         return Err(Failure::Usage { message, hint });
     }
+    let folder = to.and_then(|to| to.parent()).filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+        return Err(Failure::Io(format!("the folder {} does not exist", folder.display())));
+    }
     let ops = caller::database(globals)?;
     caller::now()?;
     let (facts, token) = caller::credentials(globals, false);

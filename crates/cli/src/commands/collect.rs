@@ -68,7 +68,7 @@ pub(super) fn follow(globals: &Globals, mut follow: Follow<'_>) -> Result<(), Fa
         events.retain(|row| row.event().is_some_and(|event| queued.ends(&event)));
         bar.at_of(queued.done(), queued.total);
         if !events.is_empty() {
-            let form = Form { all: true, absolute: false };
+            let form = Form { all: true, ..Form::default() };
             let rows = render::events::rows(&events, &follow.names(), form, caller::ticking());
             bar.aside(|| output::print(&rows))?;
         }

@@ -24,6 +24,9 @@ pub(super) fn help(operation: &Operation, field: &str) -> Option<String> {
         ("event_list", "names") => {
             return Some("With --json: also the names of items, issues, sessions and runs".into());
         }
+        ("event_list", "brief") => {
+            return Some("With --json: leave out each step of a run and each message".into());
+        }
         ("status", "only") => {
             let parts = "lists, waiting, reviews, running, issues, plans, missions, failed, held, \
                          ungoverned";

@@ -7,6 +7,7 @@ use punchlist_core::Span;
 use punchlist_ops::catalogue::{Define, find};
 use punchlist_ops::follow::{Follow, check_types};
 use punchlist_ops::operations::event_list::{self, EventList, EventRow};
+use serde_json::Value;
 
 use super::{call, operation};
 use crate::args::Globals;
@@ -31,8 +32,24 @@ pub(crate) fn with_flag(log: Command) -> Command {
         Arg::new("all")
             .long("all")
             .help("Also show each step of a run and each message")
+            .conflicts_with(operation::id("brief"))
             .action(ArgAction::SetTrue),
     )
+}
+
+/// Asks for what people are shown: with names, and without steps and messages, unless they want them.
+fn for_people(input: &mut Value, matches: &ArgMatches) {
+    input["names"] = true.into();
+    if !matches.get_flag("all") {
+        input["brief"] = true.into();
+    }
+}
+
+/// How the log is shown that an input asks for.
+fn form_of(input: &Value, absolute: bool) -> Form {
+    let fields = ["after", "before", "since", "visibility"];
+    let is_part = fields.into_iter().any(|field| !input[field].is_null());
+    Form { all: input["brief"] != true, absolute, is_part }
 }
 
 /// `punch log`.
@@ -41,17 +58,15 @@ pub(crate) fn page(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     let mut input = operation::input(operation, &mut globals.clone(), matches);
     let is_text = !globals.json && !globals.compact && !globals.quiet;
     if is_text {
-        input["names"] = true.into();
+        for_people(&mut input, matches);
     }
+    let form = form_of(&input, false);
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let answer = ops.answer(operation, &envelope, input);
     let answer = answer.map_err(|error| operation::in_flags(error.into(), operation))?;
     match answer.output::<event_list::Output>().filter(|_| is_text) {
-        Some(log) => {
-            let form = Form { all: matches.get_flag("all"), absolute: false };
-            Ok(output::print(&render::events::page(log, form, envelope.now))?)
-        }
+        Some(log) => Ok(output::print(&render::events::page(log, form, envelope.now))?),
         None => call::show(globals, operation, &answer, envelope.now),
     }
 }
@@ -109,7 +124,7 @@ pub(crate) fn wait(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
     if globals.json {
         output::print_json(&answer)?;
     } else if !globals.quiet {
-        let form = Form { all: true, absolute: false };
+        let form = Form { all: true, ..Form::default() };
         let (names, now) = (follow.names(), caller::ticking());
         output::print(&render::events::rows(&answer.events, &names, form, now))?;
     }
@@ -120,15 +135,15 @@ pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let operation = find(EventList::NAME)?;
     let mut input = operation::input(operation, &mut globals.clone(), matches);
     if !globals.json {
-        input["names"] = true.into();
+        for_people(&mut input, matches);
     }
+    let form = form_of(&input, true);
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let stop = Stop::on_signals();
     let begun = Follow::from_list(&ops, &envelope, input);
     let (mut follow, events) =
         begun.map_err(|error| operation::in_flags(error.into(), operation))?;
-    let form = Form { all: matches.get_flag("all"), absolute: true };
     show(globals, form, &events, &follow)?;
     let mut is_lost = false;
     while !stop.asked() && !output::nobody_reads() {
@@ -157,11 +172,11 @@ fn show(
     events: &[EventRow],
     follow: &Follow<'_>,
 ) -> Result<(), Failure> {
-    if events.is_empty() {
+    if !events.iter().any(|event| form.shows(event)) {
         return Ok(());
     }
     if globals.json {
-        for event in events {
+        for event in events.iter().filter(|event| form.shows(event)) {
             output::print_json_line(event)?;
         }
         return Ok(());

@@ -182,7 +182,7 @@ fn when() -> Said<Option<Value>> {
     let cron = match CADENCES.get(chosen - 1) {
         Some((_, cron)) => (*cron).to_owned(),
         None => said!(until("Minute, hour, day, month, weekday, e.g. 0 9 * * 1? ", |said| {
-            cadence::cron(said).map(|_| said.to_owned())
+            cadence::check(said).map(|_| said.to_owned())
         })),
     };
     let zone = said!(until("In which time zone, e.g. Europe/Berlin? [UTC] ", |said| {
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn every_cadence_on_offer_reads() {
         for (words, cron) in CADENCES {
-            assert!(cadence::cron(cron).is_ok(), "{words}");
+            assert!(cadence::check(cron).is_ok(), "{words}");
         }
     }
 }

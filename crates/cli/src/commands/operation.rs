@@ -122,9 +122,11 @@ fn leaf(word: &'static str, operation: &'static Operation) -> Command {
     }
 }
 
-/// Commands that are easily confused with another one, which the help shows instead: `todo block`,
-/// `todo start`, `todo done`, `plan archive`.
-const HIDDEN: [&str; 5] = ["todo_hold", "todo_unhold", "todo_take", "todo_claim", "plan_finish"];
+/// A command that is easily confused with another one, which the help shows instead: `plan archive`.
+const HIDDEN: [&str; 1] = ["plan_finish"];
+
+/// Operations on an agent, which may be the caller.
+const ABOUT_AGENTS: [&str; 2] = ["agent_register", "agent_status"];
 
 /// Examples that a catalogue's JSON cannot give: of objects, or of no input at all.
 fn own_example(operation: &Operation) -> Option<String> {
@@ -313,6 +315,7 @@ pub(super) fn input(operation: &Operation, globals: &mut Globals, matches: &ArgM
     let schema = operation.input_schema();
     let fields = schema.get("properties").and_then(Value::as_object);
     let mut input = Map::new();
+    let caller = globals.agent.clone();
     for (field, schema) in fields.into_iter().flatten() {
         let by_place = operation.surfaces.positional.contains(&field.as_str());
         let mut given = None;
@@ -324,6 +327,10 @@ pub(super) fn input(operation: &Operation, globals: &mut Globals, matches: &ArgM
             given = globals.take_for_field(field, matches).map(Value::from);
         }
         input.extend(given.map(|given| (field.clone(), given)));
+    }
+    // With `--as worker --agent NAME` a worker reports on itself, so both know its name.
+    if globals.carry.is_some() && ABOUT_AGENTS.contains(&operation.name) {
+        globals.agent = caller;
     }
     Value::Object(input)
 }

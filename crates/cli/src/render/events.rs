@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use punchlist_core::Time;
-use punchlist_ops::operations::event_list::{EventRow, Output};
+use punchlist_ops::operations::event_list::{EventRow, NOISE, Output};
 
 use super::columns::aligned;
 use super::event_words::Names;
@@ -17,13 +17,18 @@ pub(crate) struct Form {
     pub(crate) all: bool,
     /// Absolute times instead of relative ones.
     pub(crate) absolute: bool,
+    /// Only a part of the log was asked for.
+    pub(crate) is_part: bool,
 }
 
-/// Frequent events of little use to a reader.
-const NOISE: [&str; 2] = ["run_stepped", "message_posted"];
+impl Form {
+    pub(crate) fn shows(self, event: &EventRow) -> bool {
+        self.all || !NOISE.contains(&event.r#type.as_str())
+    }
+}
 
 pub(super) fn render(output: &Output, now: Time) -> String {
-    page(output, Form::default(), now)
+    page(output, Form { all: true, ..Form::default() }, now)
 }
 
 /// A page of the log.
@@ -63,10 +68,14 @@ pub(crate) fn rows(
     now: Time,
 ) -> String {
     if events.is_empty() {
-        return "Nothing has happened in this project yet.\n".to_owned();
+        let nothing = match form.is_part {
+            true => "No events match.\n",
+            false => "Nothing has happened in this project yet.\n",
+        };
+        return nothing.to_owned();
     }
     let names = Names::of(events, known);
-    let told = events.iter().filter(|event| form.all || !NOISE.contains(&event.r#type.as_str()));
+    let told = events.iter().filter(|event| form.shows(event));
     let rows = told.map(|event| {
         let who = match &event.r#as {
             Some(role) => line(&format!("{} as {role}", event.actor)),

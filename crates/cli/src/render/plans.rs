@@ -23,8 +23,12 @@ const NARROW: usize = 60;
 
 /// The tree of a plan, one task a line.
 pub(crate) fn tree(plan: &PlanView) -> String {
+    if let Some(at) = plan.archived_at.filter(|_| plan.tasks.is_empty()) {
+        let at = at.to_the_second();
+        return format!("This plan was archived at {at}; --include-archived shows it.\n");
+    }
     let mut shown = tasks(&plan.tasks, plan.current.as_ref());
-    if let Some(at) = plan.archived_at.filter(|_| !plan.tasks.is_empty()) {
+    if let Some(at) = plan.archived_at {
         shown.push_str(&format!("{DIM}archived at {at}{DIM:#}\n"));
     }
     shown

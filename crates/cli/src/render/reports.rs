@@ -15,6 +15,7 @@ fn counts(counts: &Counts) -> String {
         (counts.cancelled, Kind::Cancelled),
         (counts.returned, Kind::Returned),
         (counts.held, Kind::Held),
+        (counts.escalated, Kind::Escalated),
         (counts.claimed, Kind::Claimed),
     ];
     let said: Vec<String> = parts
@@ -31,6 +32,7 @@ const fn name(kind: Kind) -> &'static str {
         Kind::Cancelled => "cancelled",
         Kind::Returned => "returned",
         Kind::Held => "held",
+        Kind::Escalated => "escalated",
         Kind::Claimed => "claimed",
     }
 }

@@ -29,6 +29,15 @@ fn titles(place: &Place) -> Vec<Value> {
 }
 
 #[test]
+fn a_backup_into_a_missing_folder_names_the_folder() {
+    let place = Place::sqlite();
+    place.create("a");
+    let refused = place.punch(["backup", "missing/x", "--json"]).refusal(3);
+    assert_eq!(refused["code"], "io");
+    assert_eq!(refused["message"], "the folder missing does not exist");
+}
+
+#[test]
 fn a_backup_is_restored_after_later_changes() {
     let place = Place::sqlite();
     place.create("a");

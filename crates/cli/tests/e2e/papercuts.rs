@@ -36,6 +36,15 @@ fn a_metric_is_recorded_without_the_name_of_the_only_mission_also_below_zero() {
 }
 
 #[test]
+fn a_worker_that_names_itself_reports_its_own_status() {
+    let place = Place::sqlite();
+    let me = ["--as", "worker", "--agent", "primary.subagents.x", "--json"];
+    place.punch(["agent", "register", "primary.subagents.x"]).words(me).answer();
+    let reported = place.punch(["agent", "status", "blocked"]).words(me).answer();
+    assert_eq!(reported["agent"]["status"], "blocked", "{reported}");
+}
+
+#[test]
 fn malformed_evidence_is_refused_with_its_expected_format() {
     let place = Place::sqlite();
     let claim = json!({ "todoId": "1", "outcome": "done", "evidence": ["commit:abc"] });

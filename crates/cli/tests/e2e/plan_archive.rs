@@ -26,7 +26,8 @@ fn a_plan_is_archived_restored_and_purged(backend: Backend) {
     let said = place.punch(["plan", "finish", FILE, "--yes"]).said();
     let finished = "Finished docs/plans/auth.md on main: 0 tasks settled, 3 open; importing";
     assert!(said.starts_with(finished), "{said}");
-    assert_eq!(place.punch(["plan", "tree", FILE]).said(), "There are no tasks in this plan.\n");
+    let archived = "This plan was archived at 2026-11-15T08:00:00Z; --include-archived shows it.\n";
+    assert_eq!(place.punch(["plan", "tree", FILE]).said(), archived);
     let shown = place.punch(["plan", "tree", FILE, "--include-archived"]).said();
     assert!(shown.contains("archived at 2026-11-15"), "{shown}");
     let back = place.punch(["plan", "import", FILE]).said();

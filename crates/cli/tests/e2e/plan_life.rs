@@ -238,7 +238,7 @@ fn a_plan_lives_over_mcp(backend: Backend) {
     plan.complete("Implement authentication");
     assert_eq!(plan.here(), (json!(null), "all_settled".to_owned()));
     let told = plan.told("line");
-    assert_eq!(told, format!("Plan {FILE}: nothing is current, all 15 tasks are settled"));
+    assert_eq!(told, format!("Plan {FILE}: nothing is current, all 10 tasks are settled"));
     orchestrator.end();
 
     // The file is unchanged (O-3), the log is complete, and the store is sound.

@@ -320,6 +320,109 @@ fn screen(bytes: &[u8]) -> Vec<String> {
     rows.into_iter().map(|row| row.into_iter().collect()).collect()
 }
 
+/// Tasks below a cancelled one are dropped, so a run does not go on for them.
+fn a_run_on_a_plan_leaves_out_dropped_tasks(backend: Backend) {
+    let place = Place::new(backend);
+    script(&place, "s.toml", "[[steps]]\ntext = \"x\"\nrepeat = true\n");
+    script(&place, "plan.md", "# T\n- [ ] b\n  - [ ] a\n- [ ] c\n");
+    let words = ["go", "--plan", "plan.md", "--model", "scripted:s.toml", "--until-done", "--json"];
+    for command in [
+        &["plan", "import", "plan.md"][..],
+        &["plan", "cancel", "t2", "no"],
+        &["plan", "complete", "t4"],
+    ] {
+        place.punch(command.iter().copied()).said();
+    }
+    let done = place.punch(["plan", "complete", "t1"]).said();
+    assert!(done.contains("1 of 1 tasks done"), "{done}");
+    let answer = run(&place, &words).answer();
+    assert_eq!((&answer["stopReason"], &answer["left"]), (&json!("drained"), &json!([])));
+}
+
+/// The log shows as many events as were asked for, though it leaves out the steps of runs.
+#[test]
+fn the_log_after_a_run_is_full() {
+    let place = Place::sqlite();
+    script(&place, "early.toml", EARLY);
+    let ran = run(&place, &["Do it", "--model", "scripted:early.toml", "--until-done"]).run();
+    assert_eq!(ran.exit, Some(0), "{ran:?}");
+    let all = place.punch(["log", "--json"]).answer();
+    let noise = ["run_stepped", "message_posted"];
+    let is_kept = |event: &&Value| !noise.iter().any(|kind| event["type"] == *kind);
+    let events = all["events"].as_array().unwrap();
+    let seqs = |events: &[&Value]| -> Vec<i64> {
+        events.iter().map(|event| event["seq"].as_i64().unwrap()).collect()
+    };
+    let kept = seqs(&events.iter().filter(is_kept).collect::<Vec<_>>());
+    assert!(kept.len() > 8 && kept.len() + 8 < events.len(), "{kept:?}");
+    let shown = |words: &[&str]| -> Vec<i64> {
+        let text = place.punch(words.iter().copied()).said();
+        text.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect()
+    };
+    assert_eq!(shown(&["log", "--limit", "8"]), kept[kept.len() - 8..]);
+    assert_eq!(shown(&["log", "--limit", "8", "--after", "0"]), kept[..8]);
+    let between = ["log", "--after", &kept[1].to_string(), "--before", &kept[4].to_string()];
+    assert_eq!(shown(&between), kept[2..4]);
+    let brief = place.punch(["log", "--json", "--brief", "--limit", "8"]).answer();
+    let brief: Vec<&Value> = brief["events"].as_array().unwrap().iter().collect();
+    assert_eq!(seqs(&brief), kept[kept.len() - 8..]);
+    let none = place.punch(["log", "--since", "2099-01-01T00:00:00Z"]).said();
+    assert_eq!(none, "No events match.\n");
+}
+
+/// A limit is refused in the words of a configuration file, and named as it is typed.
+#[test]
+fn limits_out_of_range_are_refused_by_their_flags() {
+    let place = Place::sqlite();
+    script(&place, "early.toml", EARLY);
+    for (flag, given, expected) in [
+        ("--max-todo-continuations", "5000", "0 to 1000"),
+        ("--max-iterations", "99", "1 to 50"),
+        ("--max-iterations", "0", "1 to 50"),
+        ("--max-tokens", "0", "1 to 1000000000"),
+    ] {
+        let ran = run(&place, &["x", "--model", "scripted:early.toml", flag, given]).run();
+        assert_eq!(ran.exit, Some(2), "{ran:?}");
+        let said = ran.remarks();
+        assert!(said.contains(flag) && said.contains(expected), "{said}");
+    }
+}
+
+/// The issue of an earlier run is bound to that run's session: the hint names it.
+#[test]
+fn a_second_run_of_an_issue_is_told_the_session_to_continue_in() {
+    let place = Place::sqlite();
+    script(&place, "s.toml", "[[steps]]\ntext = \"x\"\nrepeat = true\n");
+    place.call("issue_create", &json!({ "title": "Broken" })).answer();
+    let words = ["go", "--issue", "1", "--model", "scripted:s.toml", "--json"];
+    let first = run(&place, &words).run().json();
+    let refused = run(&place, &words).refusal(1);
+    let session = first["sessionId"].as_str().unwrap();
+    let end = &session[session.len() - 4..];
+    let hint = format!("continue in that session: `punch run … --issue 1 --session {end}`");
+    assert_eq!((&refused["code"], &refused["hint"]), (&json!("issue_held"), &json!(hint)));
+    let again = run(&place, &[&words[..], &["--session", end]].concat()).run().json();
+    assert_eq!(again["sessionId"], first["sessionId"]);
+}
+
+/// What lifts a hold depends on the list; the end of a run names what works on a task of a plan.
+#[test]
+fn a_blocked_run_on_a_plan_says_how_to_end_the_hold() {
+    let place = Place::sqlite();
+    script(&place, "s.toml", "[[steps]]\ntext = \"x\"\nrepeat = true\n");
+    script(&place, "plan.md", "# T\n- [ ] a\n");
+    place.punch(["plan", "import", "plan.md"]).said();
+    place.punch(["todo", "hold", "t2", "blocked", "No key"]).said();
+    place.punch(["todo", "hold", "t1", "blocked", "No key"]).said();
+    let ran =
+        run(&place, &["x", "--plan", "plan.md", "--model", "scripted:s.toml", "--until-done"])
+            .run();
+    let said = ran.remarks();
+    let (_, rest) = said.split_once("next: punch todo unhold ").unwrap_or_else(|| panic!("{said}"));
+    let item = rest.split(',').next().unwrap();
+    place.punch(["todo", "unhold", item]).said();
+}
+
 /// On a terminal, Ctrl-C leaves neither parts of the drawn plan nor the echoed ^C behind.
 #[test]
 fn ctrl_c_clears_what_was_drawn() {
@@ -561,6 +664,7 @@ fn a_run_whose_machine_goes_down_is_resumed(backend: Backend) {
 }
 
 on_both!(
+    a_run_on_a_plan_leaves_out_dropped_tasks,
     a_run_is_continued_until_it_is_drained,
     remaining_work_is_reported,
     a_run_is_one_object,

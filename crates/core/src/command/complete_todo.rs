@@ -23,7 +23,11 @@ pub struct CompleteTodo {
 
 impl CompleteTodo {
     pub(super) fn decide(&self, draft: &mut Draft<'_>) -> Result<(), Refused> {
-        match draft.leave(self.todo_id)? {
+        let leave = draft.leave(self.todo_id)?;
+        if leave != Leave::Kept && !draft.todo(self.todo_id)?.status.is_settled() {
+            draft.not_dropped(self.todo_id)?;
+        }
+        match leave {
             Leave::Granted => {}
             Leave::AsClaim => {
                 draft.claim(self.todo_id, self.outcome.as_deref(), &self.evidence)?;

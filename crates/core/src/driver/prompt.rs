@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Counters, StopReason, Work};
+use crate::plan::dropped;
 use crate::select;
 use crate::text::counted;
 use crate::{ListKind, Role, Snapshot, Status, Time, Todo};
@@ -93,11 +94,13 @@ pub fn context(lists: &[Snapshot], counters: &Counters, now: Time) -> Option<Str
     let mut text = String::new();
     let mut open = 0;
     for list in lists {
-        let items = select::ordered(list);
+        let dropped = dropped(list);
+        let mut items = select::ordered(list);
+        items.retain(|todo| !dropped.contains(&todo.id));
         if items.is_empty() && list.tally.total() == 0 {
             continue;
         }
-        let closed = list.tally.completed + list.tally.cancelled;
+        let closed = list.tally.completed + list.tally.cancelled + dropped.len() as u64;
         let total = list.tally.total();
         let _ = writeln!(text, "{} ({closed} of {total} closed):", named(list.list.kind()));
         let next = select::next(list, now).map(|todo| todo.id);
@@ -207,7 +210,9 @@ pub fn between(agent: &str) -> String {
 pub fn incomplete(lists: &[Snapshot], reason: StopReason, budget: (u32, u32)) -> Option<String> {
     let mut text = String::new();
     for list in lists {
-        for todo in select::ordered(list).into_iter().filter(|todo| todo.status.is_active()) {
+        let dropped = dropped(list);
+        let is_left = |todo: &&Todo| todo.status.is_active() && !dropped.contains(&todo.id);
+        for todo in select::ordered(list).into_iter().filter(is_left) {
             let why = match (&todo.hold, &todo.claim) {
                 (Some(hold), _) => format!(" ({}: {})", hold.kind.name(), quoted(&hold.reason)),
                 (None, Some(_)) => " (waits for its reviewer)".to_owned(),

@@ -144,9 +144,6 @@ fn lines_about(checklist: &Snapshot, command: &Command, decided: &Decision) -> V
             let items = new_items(decided);
             lines.push(format!("Sublist of {} approved: {items}.", adopt.origin_agent));
         }
-        Command::ImportTodos(_) => {
-            lines.push(format!("Checklist imported: {}.", new_items(decided)));
-        }
         Command::RefuseSignOff(refused) => {
             let returned = decided.events.iter().filter_map(|event| match event {
                 Event::ClaimReturned(e) => criterion(&e.todo_id),

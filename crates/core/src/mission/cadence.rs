@@ -8,8 +8,26 @@ use jiff::tz::TimeZone;
 use super::{Cadence, Standing};
 use crate::Time;
 
-/// Reads a cron expression of five fields, or returns what is wrong with it.
-pub fn cron(text: &str) -> Result<Cron, String> {
+/// Minute, hour, day of the month, month, and weekday.
+const FIELDS: usize = 5;
+
+/// Checks a cron expression of five fields that comes up at some time, or returns what is wrong with
+/// it.
+pub fn check(text: &str) -> Result<(), String> {
+    let cron = cron(text)?;
+    // The parser also knows seconds and years, which would shift the meaning of the five fields.
+    if !text.trim().starts_with('@') && text.split_whitespace().count() != FIELDS {
+        return Err(format!("expected {FIELDS} fields: minute, hour, day, month, weekday"));
+    }
+    let start = jiff::Timestamp::UNIX_EPOCH.to_zoned(TimeZone::UTC);
+    match cron.find_next_occurrence(&start, false) {
+        Ok(_) => Ok(()),
+        Err(_) => Err("no date matches it".to_owned()),
+    }
+}
+
+/// Reads a cron expression. One with seconds may still be in an older store.
+fn cron(text: &str) -> Result<Cron, String> {
     CronParser::new().parse(text.trim()).map_err(|error| error.to_string())
 }
 
@@ -61,8 +79,14 @@ mod tests {
 
     #[test]
     fn an_invalid_expression_is_refused_with_the_reason() {
-        assert!(cron("every monday").is_err());
-        assert!(cron("0 9 * *").is_err());
+        assert!(check("every monday").is_err());
+        assert!(check("0 9 * *").is_err());
+        for known in ["0 9 * * 1", " */5 * * * * ", "0 0 29 2 *"] {
+            assert_eq!(check(known), Ok(()), "{known}");
+        }
+        let fields = "expected 5 fields: minute, hour, day, month, weekday";
+        assert_eq!(check("0 0 9 * * 1"), Err(fields.to_owned()));
+        assert_eq!(check("0 0 30 2 *"), Err("no date matches it".to_owned()));
         assert!(time_zone("Europe/Berlin").is_some());
         assert!(time_zone("Europe/Nowhere").is_none());
         assert_eq!(next("0 0 30 2 *", "UTC", at("2026-01-01T00:00:00Z")), None);

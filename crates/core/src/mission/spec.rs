@@ -354,7 +354,7 @@ impl Faults {
     }
 
     fn cron(&mut self, path: &str, text: &str) {
-        if let Err(why) = cadence::cron(text) {
+        if let Err(why) = cadence::check(text) {
             let expected = format!("a cron expression, e.g. 0 9 * * 1 ({why})");
             self.add(path, text, &expected);
         }

@@ -188,7 +188,10 @@ impl<'a> Teller<'a> {
     fn nothing(&self) -> String {
         match self.place.reason {
             Reason::NoTasks => "nothing is current, there are no tasks".to_owned(),
-            _ => format!("nothing is current, all {} tasks are settled", self.tree.len()),
+            _ => match self.tree.settled().1 {
+                1 => "nothing is current, the task is settled".to_owned(),
+                total => format!("nothing is current, all {total} tasks are settled"),
+            },
         }
     }
 

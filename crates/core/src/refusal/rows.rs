@@ -46,13 +46,17 @@ rows! {
             _ => "issue_show shows the items of an issue, plan_tree those of a plan",
         },
     ),
-    Self::AlreadySettled { title, status, settled_at, .. } => Conflict(
+    Self::AlreadySettled { title, status, settled_at, is_task, .. } => Conflict(
         "already_settled",
         match settled_at {
             Some(at) => format!("`{title}` is already {status} since {}", at.to_the_second()),
             None => format!("`{title}` is already {status}"),
         },
-        "create a new item instead, or ask the operator to reopen it",
+        if *is_task {
+            "add a new task instead; task_reopen reopens it, for root and the operator"
+        } else {
+            "create a new item instead, or ask the operator to reopen it"
+        },
     ),
     Self::AlreadyClosed { title, status, settled_at, .. } => Conflict(
         "already_settled",

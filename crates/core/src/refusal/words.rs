@@ -95,6 +95,9 @@ pub(super) fn who_else(
     let may = who_may(list, todo_kind, action);
     match denial {
         Denial::NoSuchAct => "nobody can do this on this kind of list".into(),
+        Denial::NotYours if list == ListKind::Plan => {
+            "ask the agent it is assigned to, or the root agent".into()
+        }
         Denial::NotYours => "ask its owner or the lead".into(),
         Denial::Role if todo_kind == TodoKind::Criterion => {
             "criteria belong to the operator: claim one with done, or ask".into()

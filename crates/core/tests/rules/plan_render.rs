@@ -87,7 +87,7 @@ fn a_settled_plan_and_an_empty_one_have_nothing_current() {
     let mut world = grown("# T\n1. a\n");
     complete(&mut world, "a");
     cancel(&mut world, "T");
-    let nothing = "nothing is current, all 2 tasks are settled";
+    let nothing = "nothing is current, the task is settled";
     assert_eq!(told(&world, &nobody_known(), Form::Tasks), format!("## Current Tasks\n{nothing}"));
     assert_eq!(told(&world, &nobody_known(), Form::Line), format!("Plan {PLAN_FILE}: {nothing}"));
     let tree = format!("[-] T (plan: {PLAN_FILE})\n    [x] a");

@@ -12,6 +12,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::clock;
 use crate::input::{Cursor, Limit, Maybe, Past, Since, page};
 
 /// The default period.
@@ -91,8 +92,7 @@ impl Define for AuditCloses {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let since =
-            input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(call.envelope().now);
+        let since = input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(clock::now());
         let below = input.cursor.0.unwrap_or(i64::MAX);
         let project = call.envelope().project.clone();
         let completed = match call.project()? {

@@ -11,6 +11,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
+use crate::clock;
 use crate::input::{Maybe, Past, Since};
 
 /// How many deeds of one actor are listed; all are counted.
@@ -18,7 +19,7 @@ const NAMED_MAX: usize = 50;
 /// The default period.
 const DEFAULT: Past = Past::Ago(Span::hours(24));
 
-/// Show who did what in this project: completed, cancelled, returned, held, claimed.
+/// Show who did what in this project: completed, cancelled, returned, held, escalated, claimed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -43,6 +44,10 @@ pub struct Counts {
     pub cancelled: u64,
     pub returned: u64,
     pub held: u64,
+    /// Overdue items that were brought to the lead.
+    #[serde(default)]
+    #[schemars(default)]
+    pub escalated: u64,
     pub claimed: u64,
 }
 
@@ -53,12 +58,13 @@ impl Counts {
             Kind::Cancelled => &mut self.cancelled,
             Kind::Returned => &mut self.returned,
             Kind::Held => &mut self.held,
+            Kind::Escalated => &mut self.escalated,
             Kind::Claimed => &mut self.claimed,
         } += 1;
     }
 
     const fn all(&self) -> u64 {
-        self.completed + self.cancelled + self.returned + self.held + self.claimed
+        self.completed + self.cancelled + self.returned + self.held + self.escalated + self.claimed
     }
 }
 
@@ -70,6 +76,7 @@ pub enum Kind {
     Cancelled,
     Returned,
     Held,
+    Escalated,
     Claimed,
 }
 
@@ -113,8 +120,7 @@ impl Define for Digest {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let since =
-            input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(call.envelope().now);
+        let since = input.since.0.as_ref().map_or(DEFAULT, |since| since.0).before(clock::now());
         let project = call.envelope().project.clone();
         let (mut total, mut by_actor) = (Counts::default(), BTreeMap::<String, Doings>::new());
         if let Some(id) = call.project()? {
@@ -169,6 +175,9 @@ fn deed(event: Option<Event>) -> Option<(Kind, TodoId, Option<String>)> {
         Event::TodoCancelled(e) => (Kind::Cancelled, e.todo_id, e.outcome),
         Event::ClaimReturned(e) => (Kind::Returned, e.todo_id, Some(e.feedback)),
         Event::TodoHeld(e) => (Kind::Held, e.todo_id, Some(e.hold.reason)),
+        Event::TodoEscalated(e) => {
+            (Kind::Escalated, e.todo_id, Some(format!("due {}", e.deadline)))
+        }
         Event::TodoClaimed(e) => (Kind::Claimed, e.todo_id, e.claim.outcome),
         _ => return None,
     })

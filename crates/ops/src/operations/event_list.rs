@@ -20,7 +20,8 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::input::{Limit, Maybe, Since, page};
+use crate::clock;
+use crate::input::{Limit, Maybe, Since};
 
 /// Show what happened in this project, oldest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -30,13 +31,16 @@ pub struct Input {
     /// If the log no longer has it, the error is `reset_required`. Absent: the newest events.
     #[serde(default)]
     pub after: Option<i64>,
-    /// Only events before this number, the newest of them.
+    /// Only events before this number; without `after`, the newest of them.
     #[serde(default)]
     pub before: Option<i64>,
     /// Only events recorded since then by the real clock, e.g. 90m, 24h or 7d, or an RFC 3339 time;
     /// without `after` and `before`, the oldest of them first.
     #[serde(default)]
     pub since: Maybe<Since>,
+    /// Leave out each step of a run and each message.
+    #[serde(default)]
+    pub brief: Option<bool>,
     /// Also return the names of the items, issues, sessions and runs of the events.
     #[serde(default)]
     pub names: Option<bool>,
@@ -47,6 +51,9 @@ pub struct Input {
     #[serde(default)]
     pub visibility: Option<Visibility>,
 }
+
+/// Frequent events of little use to a reader, which `brief` leaves out.
+pub const NOISE: [&str; 2] = ["run_stepped", "message_posted"];
 
 /// Whose events to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -148,14 +155,13 @@ impl Define for EventList {
     type Output = Output;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<Output, Error> {
-        let limit = input.limit;
         let home = call.home_of_log()?;
         let project = home.as_ref().map(|home| home.id);
         let (actor, name) = (&call.envelope().actor, &call.envelope().project);
         let all = may_any(actor.role, Subject::Project, Action::ReadLog);
         let own = !all || input.visibility == Some(Visibility::Own);
         let actor = own.then_some(actor.principal.as_str());
-        let since = input.since.0.as_ref().map(|since| since.0.before(call.envelope().now));
+        let since = input.since.0.as_ref().map(|since| since.0.before(clock::now()));
         if let Some(after) = input.after.filter(|after| *after > 0)
             && !call.tx().has_event(after)?
         {
@@ -172,15 +178,9 @@ impl Define for EventList {
             (Some(since), None, None) => Some(before_first(call, project, since)?),
             (_, after, _) => after,
         };
-        let mut next_cursor = None;
-        let mut events = match after {
-            Some(after) => {
-                // One row more than requested shows whether there is another page.
-                let mut events = call.tx().events_after(project, actor, after, limit.and_one())?;
-                next_cursor = page(&mut events, limit, |last| last.seq);
-                within_reach(call, events)?
-            }
-            None => newest(call, project, actor, input)?,
+        let (mut events, next_cursor) = match after {
+            Some(after) => oldest(call, (project, actor), after, input)?,
+            None => (newest(call, (project, actor), input)?, None),
         };
         events.retain(|event| since.is_none_or(|since| event.recorded_at >= since));
         let events: Vec<EventRow> = events.into_iter().map(|event| row(event, name)).collect();
@@ -206,35 +206,88 @@ fn before_first(call: &mut Call<'_, '_>, project: ProjectId, since: Time) -> Res
     Ok(first.unwrap_or(i64::MAX))
 }
 
-/// How many events are read at a time for a narrowed token, and how often.
+/// How many events are read at a time, and how often, where some of them are left out.
 const PAGE: i64 = 1_000;
 const PAGES_MAX: usize = 40;
 
-/// The newest events within the caller's reach, oldest first. A narrowed token may reach few of
-/// them, so for it the log is read back further.
+/// How much the next read grows. Mostly few events are left out, and the first read is enough.
+const GROWTH: i64 = 4;
+
+/// The first events after a number, and the number to continue after. If steps and messages are left
+/// out, the log is read further.
+fn oldest(
+    call: &mut Call<'_, '_>,
+    (project, actor): (ProjectId, Option<&str>),
+    mut after: i64,
+    input: &Input,
+) -> Result<(Vec<Recorded>, Option<i64>), Error> {
+    let limit = usize::try_from(input.limit.get()).unwrap_or(usize::MAX);
+    let (mut found, mut size) = (Vec::new(), input.limit.get());
+    let pages = if input.brief == Some(true) { PAGES_MAX } else { 1 };
+    for _ in 0..pages {
+        // One row more than requested shows whether there is another page.
+        let mut events = call.tx().events_after(project, actor, after, size.saturating_add(1))?;
+        events.retain(|event| input.before.is_none_or(|before| event.seq < before));
+        let has_more = i64::try_from(events.len()).is_ok_and(|count| count > size);
+        if has_more {
+            events.pop();
+        }
+        after = events.last().map_or(after, |last| last.seq);
+        found.extend(wanted(call, events, input)?);
+        if found.len() > limit {
+            found.truncate(limit);
+            let last = found.last().map(|last| last.seq);
+            return Ok((found, last));
+        }
+        if !has_more {
+            return Ok((found, None));
+        }
+        if found.len() == limit {
+            break;
+        }
+        size = size.saturating_mul(GROWTH).min(PAGE);
+    }
+    Ok((found, Some(after)))
+}
+
+/// The newest events within the caller's reach, oldest first. Where some are left out, the log is
+/// read back further; a narrowed token may reach few of them.
 fn newest(
     call: &mut Call<'_, '_>,
-    project: ProjectId,
-    actor: Option<&str>,
+    (project, actor): (ProjectId, Option<&str>),
     input: &Input,
 ) -> Result<Vec<Recorded>, Error> {
     let is_narrowed = call.envelope().actor.reach.is_narrowed();
     let limit = usize::try_from(input.limit.get()).unwrap_or(usize::MAX);
-    let (size, pages) = if is_narrowed { (PAGE, PAGES_MAX) } else { (input.limit.get(), 1) };
+    let mut size = if is_narrowed { PAGE } else { input.limit.get() };
+    let pages = if is_narrowed || input.brief == Some(true) { PAGES_MAX } else { 1 };
     let (mut found, mut before) = (Vec::new(), input.before);
     for _ in 0..pages {
         let events = call.tx().events_last(project, actor, before, size)?;
         let Some(oldest) = events.first() else { break };
         before = Some(oldest.seq);
-        let mut reached = within_reach(call, events)?;
-        reached.append(&mut found);
-        found = reached;
+        let mut kept = wanted(call, events, input)?;
+        kept.append(&mut found);
+        found = kept;
         if found.len() >= limit {
             break;
         }
+        size = size.saturating_mul(GROWTH).min(PAGE);
     }
     found.drain(..found.len().saturating_sub(limit));
     Ok(found)
+}
+
+/// The events that are asked for and within the caller's reach.
+fn wanted(
+    call: &mut Call<'_, '_>,
+    mut events: Vec<Recorded>,
+    input: &Input,
+) -> Result<Vec<Recorded>, Error> {
+    if input.brief == Some(true) {
+        events.retain(|event| !NOISE.contains(&event.type_name.as_str()));
+    }
+    within_reach(call, events)
 }
 
 /// A narrowed token sees only events on subjects that it reaches.

@@ -47,7 +47,10 @@ impl Define for PlanTree {
         call.known_plan(&scope)?;
         match call.whole_plan(&scope, input.include_archived)? {
             Some(snapshot) => PlanView::of(call, &snapshot),
-            None => Ok(PlanView::nothing()),
+            None => {
+                let archived_at = call.find(&scope)?.and_then(|list| list.archived_at);
+                Ok(PlanView { archived_at, ..PlanView::nothing() })
+            }
         }
     }
 }

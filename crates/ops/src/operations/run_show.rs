@@ -1,10 +1,12 @@
 //! `run_show`: the progress of a run.
 
+use std::collections::BTreeSet;
+
 use punchlist_core::authority::{Action, Subject};
 use punchlist_core::conversation::Part;
-use punchlist_core::select;
 use punchlist_core::text::Title;
-use punchlist_core::{Status, Todo};
+use punchlist_core::{Status, Todo, TodoId};
+use punchlist_core::{plan, select};
 use punchlist_store::Load;
 use punchlist_store::rows::lists::Lock;
 use schemars::JsonSchema;
@@ -87,9 +89,11 @@ impl Define for RunShow {
             None => None,
         };
         let lists = call.lists_of(&run, session.as_ref(), Load::All)?;
-        let items: Vec<&Todo> = lists.iter().flat_map(select::ordered).collect();
-        let (done, left): (Vec<&Todo>, Vec<&Todo>) =
-            items.into_iter().partition(|todo| todo.status.is_settled());
+        let dropped: BTreeSet<TodoId> = lists.iter().flat_map(plan::dropped).collect();
+        let items = lists.iter().flat_map(select::ordered);
+        let (done, left): (Vec<&Todo>, Vec<&Todo>) = items
+            .filter(|todo| !dropped.contains(&todo.id))
+            .partition(|todo| todo.status.is_settled());
         let messages = call.tx().newest_messages(run.conversation_id, RECENT)?;
         let text = messages
             .into_iter()

@@ -18,8 +18,14 @@ use crate::access::Access;
 use crate::call::{Call, NewRun, NewSession};
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::config::Overrides;
+use crate::config::drive::{MAX_CONTINUATIONS_LIMIT, MAX_ITERATIONS, MAX_TOKENS_LIMIT};
 use crate::input::{Maybe, range};
 use crate::views::run::RunView;
+
+/// The limits of a configuration file.
+const CONTINUATIONS_MAX: i64 = MAX_CONTINUATIONS_LIMIT as i64;
+const ITERATIONS_MAX: i64 = MAX_ITERATIONS as i64;
+const TOKENS_MAX: i64 = MAX_TOKENS_LIMIT as i64;
 
 /// Start a run of an agent that answers a message. A worker executes it; `punch run` executes it itself.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -47,17 +53,17 @@ pub struct Input {
     /// Continue automatically until its lists are drained; absent: what is configured.
     #[serde(default)]
     pub auto_complete_todos: Option<bool>,
-    /// How many continuations there may be, from 0.
-    #[serde(default, deserialize_with = "range::<0, { i64::MAX }, _>")]
-    #[schemars(range(min = 0))]
+    /// How many continuations there may be, 0 to 1000.
+    #[serde(default, deserialize_with = "range::<0, CONTINUATIONS_MAX, _>")]
+    #[schemars(range(min = 0, max = CONTINUATIONS_MAX))]
     pub max_todo_continuations: Option<i64>,
-    /// How many model calls there may be between two stops, from 1; never more than 50.
-    #[serde(default, deserialize_with = "range::<1, { i64::MAX }, _>")]
-    #[schemars(range(min = 1))]
+    /// How many model calls there may be between two stops, 1 to 50.
+    #[serde(default, deserialize_with = "range::<1, ITERATIONS_MAX, _>")]
+    #[schemars(range(min = 1, max = ITERATIONS_MAX))]
     pub max_iterations: Option<i64>,
-    /// How many tokens the whole run may use, in and out, from 1.
-    #[serde(default, deserialize_with = "range::<1, { i64::MAX }, _>")]
-    #[schemars(range(min = 1))]
+    /// How many tokens the whole run may use, in and out, 1 to 1000000000.
+    #[serde(default, deserialize_with = "range::<1, TOKENS_MAX, _>")]
+    #[schemars(range(min = 1, max = TOKENS_MAX))]
     pub max_total_tokens: Option<i64>,
     /// The caller executes it itself, so workers do not take it for a while.
     #[serde(default)]

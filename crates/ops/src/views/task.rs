@@ -83,15 +83,19 @@ impl PlanView {
     }
 }
 
-/// The tasks below these that have no subtasks. It works without recursion, because a plan may be
-/// deep.
+/// The tasks below these that have no subtasks, without the open ones below a cancelled task. It
+/// works without recursion, because a plan may be deep.
 #[must_use]
 pub fn leaves(tasks: &[TaskView]) -> Vec<&TaskView> {
-    let (mut leaves, mut left) = (Vec::new(), tasks.iter().collect::<Vec<_>>());
-    while let Some(task) = left.pop() {
-        match task.children.is_empty() {
-            true => leaves.push(task),
-            false => left.extend(&task.children),
+    let mut leaves = Vec::new();
+    let mut left: Vec<(&TaskView, bool)> = tasks.iter().map(|task| (task, false)).collect();
+    while let Some((task, below_cancelled)) = left.pop() {
+        let is_settled = matches!(task.state, plan::State::Completed | plan::State::Cancelled);
+        if !task.children.is_empty() {
+            let below_cancelled = below_cancelled || task.state == plan::State::Cancelled;
+            left.extend(task.children.iter().map(|child| (child, below_cancelled)));
+        } else if is_settled || !below_cancelled {
+            leaves.push(task);
         }
     }
     leaves

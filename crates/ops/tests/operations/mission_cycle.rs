@@ -51,6 +51,8 @@ fn a_late_item_is_escalated_once(backend: Backend) {
     let done = cycle(&desk);
     assert_eq!(done["escalated"], json!(["Profile webpack", "Audit the cache"]));
     assert_eq!(done["demoted"], json!(["Audit the cache"]));
+    let digest = desk.call(&desk.world.envelope(Role::Operator), "digest", json!({}));
+    assert_eq!(digest["total"]["escalated"], 2, "P-30: {digest}");
     let asked = [
         "[synthetic · punchlist] TODO overdue: Profile webpack. Status: in_progress since \
          2026-11-15. Please advise: extend deadline or cancel?",

@@ -2,6 +2,7 @@
 
 use punchlist_core::Role;
 use punchlist_ops::Error;
+use punchlist_ops::views::PlanView;
 use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
 
@@ -322,6 +323,7 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
             ("todo_take", json!({ "todoId": task["seq"] })),
             ("task_assign", json!({ "taskId": task["seq"], "agent": "primary" })),
             ("task_add", json!({ "parentId": task["seq"], "content": "more" })),
+            ("task_complete", json!({ "taskId": task["seq"] })),
         ] {
             let error = world.call(name, input).unwrap_err();
             let code = (error.code(), error.meaning().exit);
@@ -335,6 +337,10 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
     let next = named(&world, "todo_next").unwrap();
     assert_eq!(next["todo"]["id"], b1["id"]);
     complete(b1).unwrap();
+    let settled = complete(b1).unwrap_err();
+    assert_eq!((settled.code(), &settled.facts()["isTask"]), ("already_settled", &json!(true)));
+    let hint = "add a new task instead; task_reopen reopens it, for root and the operator";
+    assert_eq!(settled.hint().as_deref(), Some(hint));
     assert_eq!(named(&world, "todo_next").unwrap()["todo"], Value::Null);
     assert_eq!(current(), "R");
     complete(root).unwrap();
@@ -342,6 +348,13 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
     let plan = &world.call("plan_list", json!({})).unwrap()["plans"][0];
     let counts = ["open", "completed", "cancelled"].map(|name| plan[name].clone());
     assert_eq!(counts, [0, 1, 1].map(Value::from), "a dropped task counts as cancelled");
+    let view: PlanView = serde_json::from_value(named(&world, "plan_tree").unwrap()).unwrap();
+    let leaves: Vec<&str> = view.leaves().iter().map(|task| task.content.as_str()).collect();
+    assert_eq!(leaves, ["b1"], "a dropped task is no part of the progress");
+    let line = json!({ "planFile": FILE, "form": "line" });
+    let line = world.call("plan_render", line).unwrap()["text"].take();
+    let expected = format!("Plan {FILE}: nothing is current, all 2 tasks are settled");
+    assert_eq!(line, expected);
     named(&world, "plan_finish").unwrap();
     world.call("plan_import", json!({ "planFile": FILE, "markdown": text })).unwrap();
     // Reopened, it brings back what is below it.
@@ -350,7 +363,20 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
     assert_eq!(current(), "e11");
 }
 
+/// A plan has no owner and no lead, so a refused worker is not sent to them.
+fn a_worker_refused_on_a_task_is_told_whom_to_ask(backend: Backend) {
+    let world = World::new(backend);
+    let made = import(&world);
+    let task = json!({ "taskId": made["tasks"][0]["children"][0]["seq"] });
+    let worker = world.envelope(Role::Worker);
+    let error = world.call_in(&worker, "task_complete", task).unwrap_err();
+    assert_eq!(error.code(), "not_permitted");
+    let hint = error.hint().unwrap_or_default();
+    assert_eq!(hint, "ask the agent it is assigned to, or the root agent");
+}
+
 on_every_store!(
+    a_worker_refused_on_a_task_is_told_whom_to_ask,
     a_purged_plan_does_not_block_the_queue,
     tasks_below_a_cancelled_one_are_dropped,
     tasks_wait_for_others,

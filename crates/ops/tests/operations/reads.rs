@@ -29,6 +29,8 @@ fn the_log_is_read_in_pages_without_gaps(backend: Backend) {
     assert_eq!(seen, whole);
     let newest = world.call("event_list", json!({ "limit": 2 })).unwrap();
     assert_eq!(newest["events"].as_array().unwrap().as_slice(), &whole[8..]);
+    let between = json!({ "after": whole[1]["seq"], "before": whole[5]["seq"], "limit": 3 });
+    assert_eq!(world.call("event_list", between).unwrap(), json!({ "events": whole[2..5] }));
     assert_eq!(world.call("event_list", json!({ "limit": 0 })).unwrap_err().code(), "bad_value");
     assert!(world.call("event_list", json!({ "limit": 5000 })).is_ok());
 }

@@ -68,8 +68,13 @@ fn ask(world: &World, name: &str, input: Value) -> Value {
     world.call_in(&world.envelope(Role::Operator), name, input).unwrap()
 }
 
+/// A world whose clock is the real one, by which these reports select.
+fn today(backend: Backend) -> World {
+    World { now: punchlist_ops::clock::now(), ..World::new(backend) }
+}
+
 fn the_digest_says_who_did_what(backend: Backend) {
-    let world = World::new(backend);
+    let world = today(backend);
     let plan = Plan::new(&world);
     let (old, new) = (world.now.plus_seconds(-90_000), world.now.plus_seconds(-60));
     let body = |text: &str| Body::new(text).unwrap();
@@ -102,12 +107,11 @@ fn the_digest_says_who_did_what(backend: Backend) {
     let counts = |completed: u64, returned: u64, held: u64, claimed: u64| {
         json!({
             "completed": completed, "cancelled": 0, "returned": returned, "held": held,
-            "claimed": claimed,
+            "escalated": 0, "claimed": claimed,
         })
     };
     let expected = json!({
-        "project": "test", "since": world.now.plus_seconds(-86_400).to_string(),
-        "total": counts(1, 1, 1, 1),
+        "project": "test", "total": counts(1, 1, 1, 1),
         "actors": [
             {
                 "actor": "root:primary", "counts": counts(1, 0, 1, 1), "more": false,
@@ -123,17 +127,21 @@ fn the_digest_says_who_did_what(backend: Backend) {
             },
         ],
     });
-    assert_eq!(ask(&world, "digest", json!({})), expected);
+    let mut digest = ask(&world, "digest", json!({}));
+    let since = digest.as_object_mut().unwrap().remove("since").unwrap();
+    let since = Time::parse(since.as_str().unwrap()).unwrap();
+    assert!(since >= world.now.plus_seconds(-86_400), "{since}");
+    assert_eq!(digest, expected);
     let longer = ask(&world, "digest", json!({ "since": "2d" }));
     assert_eq!(longer["total"]["completed"], 2);
-    let shorter = ask(&world, "digest", json!({ "since": "59s" }));
+    let shorter = ask(&world, "digest", json!({ "since": "30s" }));
     assert_eq!(shorter["actors"], json!([]));
     let named = ask(&world, "digest", json!({ "since": at }));
     assert_eq!(named["total"], expected["total"]);
 }
 
 fn the_audit_points_at_completions_and_says_why(backend: Backend) {
-    let world = World::new(backend);
+    let world = today(backend);
     let plan = Plan::new(&world);
     let ago = |seconds: i64| world.now.plus_seconds(-seconds);
     let sound = plan.create(Role::Root, ago(900_000), "sound");
@@ -186,6 +194,26 @@ fn the_audit_points_at_completions_and_says_why(backend: Backend) {
     assert!(closes.contains(&expected), "{closes:?}");
     let recent = ask(&world, "audit_closes", json!({ "since": "5m" }));
     assert_eq!((&recent["completions"], &recent["counts"]["ownWork"]), (&json!(5), &json!(0)));
+}
+
+/// Reports select by the time at which an event was recorded, so a duration counts back from the real
+/// clock, whatever PUNCHLIST_NOW says.
+fn a_duration_counts_back_from_the_real_clock(backend: Backend) {
+    for days in [-30, 30] {
+        let mut world = today(backend);
+        world.now = world.now.plus_seconds(days * 86_400);
+        let made = world.call("create_todo", json!({ "items": [{ "title": "a" }] })).unwrap();
+        let done = json!({ "todoId": made["created"][0]["id"], "outcome": "done" });
+        world.call("complete_todo", done).unwrap();
+        let last_day = json!({ "since": "24h" });
+        assert_eq!(ask(&world, "digest", last_day.clone())["total"]["completed"], 1, "{days}");
+        assert_eq!(ask(&world, "audit_closes", last_day.clone())["completions"], 1, "{days}");
+        let log = ask(&world, "event_list", last_day);
+        let last = log["events"].as_array().unwrap().last().cloned().unwrap_or_default();
+        assert_eq!(last["type"], "todo_completed", "{days}");
+        let none = ask(&world, "event_list", json!({ "since": "2099-01-01T00:00:00Z" }));
+        assert_eq!(none["events"], json!([]));
+    }
 }
 
 /// The log is read in pages; events after the first page count, too.
@@ -253,5 +281,6 @@ fn a_malformed_since_is_refused_and_an_empty_project_gives_an_empty_report() {
 on_every_store!(
     the_digest_says_who_did_what,
     the_audit_points_at_completions_and_says_why,
+    a_duration_counts_back_from_the_real_clock,
     a_long_log_is_read_beyond_the_first_page,
 );

@@ -165,6 +165,7 @@ fn read(
         after,
         before,
         since: Maybe(None),
+        brief: None,
         names: None,
         limit: Limit::of(EVENTS),
         visibility: None,

@@ -24,7 +24,8 @@ pub enum Load {
     Todo(TodoId),
     /// Like `Todo`, without counts: taking one of a million items must not count the list.
     Item(TodoId),
-    /// The open items, for rules about the whole list.
+    /// The open items, for rules about the whole list. In a list that nests, also the settled items
+    /// above them: an item below a cancelled one is dropped.
     Open,
     /// The items that determine the current task of a tree, without counts.
     Place,
@@ -55,7 +56,11 @@ impl Tx<'_> {
                 for status in [Status::Backlog, Status::Pending, Status::InProgress] {
                     open.extend(self.todos_in(list.id, status)?);
                 }
-                (by_id(open), self.leases(list.id)?)
+                let mut open = by_id(open);
+                if policy(list.kind()).nests {
+                    self.bring_parents(list.id, &mut open)?;
+                }
+                (open, self.leases(list.id)?)
             }
         };
         let (tally, last_position) = match load {
@@ -113,6 +118,25 @@ impl Tx<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// Adds the parents that are missing, up to the roots.
+    fn bring_parents(
+        &mut self,
+        list: ListId,
+        todos: &mut BTreeMap<TodoId, Todo>,
+    ) -> Result<(), Error> {
+        let mut missing: Vec<TodoId> = todos.values().filter_map(|todo| todo.parent_id).collect();
+        while let Some(id) = missing.pop() {
+            if todos.contains_key(&id) {
+                continue;
+            }
+            if let Some(todo) = self.todo(list, id)? {
+                missing.extend(todo.parent_id);
+                todos.insert(id, todo);
+            }
+        }
+        Ok(())
     }
 
     /// Folds a decision into the snapshot and writes the changed rows, its events and its effects,

@@ -189,11 +189,21 @@ impl End {
                 let agent = flags.agent.as_ref().map(|agent| format!(" --with {agent}"));
                 let model = flags.model.as_ref().map(|model| format!(" --model {model}"));
                 let (agent, model) = (agent.unwrap_or_default(), model.unwrap_or_default());
-                format!("punch run \"Go on\" --session {session}{agent}{model}")
+                let first = self.lift_hold(reason);
+                format!("{first}punch run \"Go on\" --session {session}{agent}{model}")
             }
             Some(_) => return String::new(),
         };
         hanging("      ", "next: ", &next, output::remark_width())
+    }
+
+    /// How to end the first hold, if everything left is held. It works on items of any list.
+    fn lift_hold(&self, reason: StopReason) -> String {
+        let held = self.0.left.iter().find(|item| item.hold.is_some());
+        match held.filter(|_| reason == StopReason::Blocked) {
+            Some(item) => format!("punch todo unhold {}, then ", short(&item.id)),
+            None => String::new(),
+        }
     }
 }
 

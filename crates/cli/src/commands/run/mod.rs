@@ -34,6 +34,7 @@ use serde_json::{Map, Value};
 use super::{call, inbox, programs, prompt};
 use crate::args::Globals;
 use crate::failure::Failure;
+use crate::render::short;
 use crate::run_folders::RunFolders;
 use crate::stop::{Asked, Stop};
 use crate::{caller, drive, output, settings};
@@ -95,7 +96,7 @@ pub(crate) fn command() -> Command {
                 .value_parser(value_parser!(bool)),
         )
         .arg(number("max-todo-continuations", "Maximum number of continuations [default: 10]"))
-        .arg(number("max-iterations", "Maximum model calls between two stops, up to 50"))
+        .arg(number("max-iterations", "Maximum model calls between two stops, 1 to 50"))
         .arg(number("max-tokens", "Maximum tokens of the whole run, input and output"))
         .arg(
             Arg::new("resume")
@@ -142,7 +143,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
         None => {
             let input = input(matches, agent.clone(), globals.issue, &config)?;
             can_answer(&envelope, agent.as_deref(), flags.model.clone())?;
-            let started = ops.answer(find(RunStart::NAME)?, &envelope, input)?;
+            let started = ops.answer(find(RunStart::NAME)?, &envelope, input);
+            let started = started.map_err(|error| in_flags(error, globals.issue))?;
             started.into_output::<run_start::Output>()?.run.id
         }
     };
@@ -156,6 +158,24 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let end = turn.execute()?;
     turn.view.close();
     end.show(globals, &flags)
+}
+
+/// A failure to start, with the flags of this command.
+fn in_flags(error: Error, issue: Option<i64>) -> Failure {
+    if error.code() == "issue_held" {
+        let facts = error.to_json();
+        let session = facts["error"]["session"].as_str().map_or("ID", short);
+        let issue = issue.map(|number| format!(" --issue {number}")).unwrap_or_default();
+        let hint = format!("continue in that session: `punch run …{issue} --session {session}`");
+        return Failure::Advised { error, hint };
+    }
+    Failure::from(error).typed_by(|path| match path {
+        "maxTotalTokens" => "--max-tokens".to_owned(),
+        "maxTodoContinuations" => "--max-todo-continuations".to_owned(),
+        "maxIterations" => "--max-iterations".to_owned(),
+        "planFile" => "--plan".to_owned(),
+        path => format!("`{path}`"),
+    })
 }
 
 /// The input of `run_start` that the flags make.

@@ -50,6 +50,7 @@ fn read(visit: &Visit, wanted: &Wanted<'_>) -> Result<(Vec<Sentence>, Option<i64
             after: None,
             before,
             since: Maybe(None),
+            brief: None,
             names: Some(true),
             limit: Limit::of(EVENTS),
             visibility: None,
