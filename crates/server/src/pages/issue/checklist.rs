@@ -49,7 +49,9 @@ pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
                     ))
                 }
                 @if shown.criteria.is_empty() {
-                    li.row.hint data-key="criteria-none" { "No criteria yet. They say what must be true when it is done." }
+                    li.row.hint data-key="criteria-none" {
+                        "No criteria yet. They say what must be true when it is done."
+                    }
                 }
                 (adder(visit, "add-criterion", "add_criterion", "Add criterion"))
             }
@@ -108,7 +110,9 @@ pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
                     (row(visit, item, false, near(steps, *n), rest.len() > SHOWN))
                 }
                 @if steps.is_empty() {
-                    li.row.hint data-key="steps-none" { "No steps yet. The agent that works on it writes its plan here." }
+                    li.row.hint data-key="steps-none" {
+                        "No steps yet. The agent that works on it writes its plan here."
+                    }
                 }
                 (adder(visit, "add-step", "add_step", "Add step"))
             }
