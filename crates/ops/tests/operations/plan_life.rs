@@ -47,7 +47,8 @@ fn an_archived_plan_is_shown_only_on_request(backend: Backend) {
         json!({ "planFile": FILE, "branch": "main", "archivedAt": "2026-11-15T08:00:00.000000Z",
             "open": 3, "settled": 0 })
     );
-    let nothing = json!({ "tasks": [], "current": null, "markdown": "" });
+    let at = &done["archivedAt"];
+    let nothing = json!({ "tasks": [], "current": null, "markdown": "", "archivedAt": at });
     assert_eq!(named(&world, "plan_tree").unwrap(), nothing);
     assert_eq!(named(&world, "plan_current").unwrap()["reason"], "no_tasks");
     assert_eq!(named(&world, "plan_render").unwrap()["text"], "");

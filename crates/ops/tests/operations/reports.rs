@@ -208,6 +208,8 @@ fn a_duration_counts_back_from_the_real_clock(backend: Backend) {
         let last_day = json!({ "since": "24h" });
         assert_eq!(ask(&world, "digest", last_day.clone())["total"]["completed"], 1, "{days}");
         assert_eq!(ask(&world, "audit_closes", last_day.clone())["completions"], 1, "{days}");
+        // Waits until the log shows all events.
+        assert!(!world.log().is_empty());
         let log = ask(&world, "event_list", last_day);
         let last = log["events"].as_array().unwrap().last().cloned().unwrap_or_default();
         assert_eq!(last["type"], "todo_completed", "{days}");
