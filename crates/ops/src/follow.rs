@@ -127,6 +127,10 @@ impl<'o> Follow<'o> {
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<EventRow>, Error> {
         let deadline = Instant::now() + timeout;
         loop {
+            // The log of another file does not go on from here.
+            if self.watch.is_astray() {
+                return Err(Error::ResetRequired { after: self.cursor, last_seq: None });
+            }
             if self.look {
                 let input = event_list::Input {
                     after: Some(self.cursor),
@@ -156,9 +160,6 @@ impl<'o> Follow<'o> {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             self.look = self.watch.wait(left.min(ROUND))?;
-            if self.watch.is_astray() {
-                return Err(Error::ResetRequired { after: self.cursor, last_seq: None });
-            }
             if !self.look {
                 self.ops.still_admits(self.envelope.proof)?;
                 if Instant::now() >= deadline {

@@ -89,7 +89,11 @@ fn read(world: &World, ids: &Map<String, Value>) -> Vec<(String, Result<Value, V
             let envelope = Envelope { actor: world.envelope(role).actor, ..own.clone() };
             for input in [with_ids(operation.example, ids), json!({})] {
                 let what = format!("{} {input} as {role:?}", operation.name);
-                let answer = world.ops.call(operation, &envelope, input);
+                let mut answer = world.ops.call(operation, &envelope, input);
+                // A period counts back from the real clock.
+                if let (Ok(report), "digest" | "audit_closes") = (&mut answer, operation.name) {
+                    report["since"] = Value::Null;
+                }
                 seen.push((what, answer.map_err(|error: Error| error.to_json())));
             }
         }
