@@ -28,6 +28,8 @@
 
   const keyOf = (node) =>
     node.nodeType === 1 ? node.id || node.dataset.key || null : null;
+  // What a list has besides its rows: the field that adds one, the name of a phase.
+  const fixedOf = (node) => (node.nodeType === 1 ? node.dataset.fixed || null : null);
   const isField = (node) => /^(INPUT|TEXTAREA|SELECT)$/.test(node.nodeName);
   const isTyped = (node) => {
     if (node.type === "hidden") return false;
@@ -143,7 +145,9 @@
           if (at && !at.isConnected) at = found;
           changed = true;
         }
-      } else if (at && !keyOf(at) && at.nodeType === wanted.nodeType && at.nodeName === wanted.nodeName) {
+      } else if (fixedOf(wanted)) {
+        found = [...old.children].find((one) => fixedOf(one) === fixedOf(wanted) && !done.has(one)) || null;
+      } else if (at && !keyOf(at) && !fixedOf(at) && at.nodeType === wanted.nodeType && at.nodeName === wanted.nodeName) {
         found = at;
       }
       if (!found) {
@@ -162,7 +166,7 @@
       let nextKeyed = at;
       while (key && nextKeyed && (!keyOf(nextKeyed) || done.has(nextKeyed))) nextKeyed = nextKeyed.nextSibling;
       done.add(found);
-      if (found === at || found === nextKeyed) {
+      if (found === at || found === nextKeyed || fixedOf(found)) {
         at = found.nextSibling;
       } else if (isRows) {
         heldBack += 1;

@@ -49,7 +49,7 @@ pub(super) fn criteria(visit: &Visit, shown: &Output) -> Markup {
                     ))
                 }
                 @if shown.criteria.is_empty() {
-                    li.row.hint data-key="criteria-none" {
+                    li.row.hint data-fixed="none" {
                         "No criteria yet. They say what must be true when it is done."
                     }
                 }
@@ -105,12 +105,12 @@ pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
                 @for (n, item) in &rest {
                     @if item.phase.as_deref() != phase {
                         @let named = { phase = item.phase.as_deref(); phase };
-                        @if let Some(name) = named { li.phase data-key={ "phase-" (name) } { h3 { (name) } } }
+                        @if let Some(name) = named { li.phase data-fixed={ "phase-" (name) } { h3 { (name) } } }
                     }
                     (row(visit, item, false, near(steps, *n), rest.len() > SHOWN))
                 }
                 @if steps.is_empty() {
-                    li.row.hint data-key="steps-none" {
+                    li.row.hint data-fixed="none" {
                         "No steps yet. The agent that works on it writes its plan here."
                     }
                 }
@@ -123,7 +123,7 @@ pub(super) fn steps(visit: &Visit, shown: &Output) -> Markup {
 /// The field that adds an item at the end of a list.
 fn adder(visit: &Visit, key: &str, action: &str, label: &str) -> Markup {
     html! {
-        li.adder data-key={ (key) "-row" } {
+        li.adder data-fixed="adder" {
             (visit.notice_at(key))
             (forms::row(visit, key, action, &html! {
                 (forms::field(visit, key, &Field { name: "content", label, is_quiet: true, ..Field::default() }))
