@@ -187,7 +187,7 @@ fn is_malformed(world: &World, operation: &Operation, by: &Envelope, input: &Val
 
 #[test]
 fn the_document_says_for_every_field_what_is_accepted() {
-    let document = punchlist_server::http::document(punchlist_server::http::Tokens::Optional);
+    let document = punchlist_server::http::document();
     let mut wrong: BTreeSet<String> = BTreeSet::new();
     let mut tried = 0;
     for operation in CATALOGUE {

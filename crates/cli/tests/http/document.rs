@@ -19,7 +19,7 @@ fn input_that_fits_is_accepted_and_other_input_is_malformed() {
     let place = Place::sqlite();
     let operator = place.operator();
     let served = Served::with(&place, &["--listen", "127.0.0.1:0", "--rate", "0"]);
-    let document = punchlist_server::http::document(punchlist_server::http::Tokens::Optional);
+    let document = punchlist_server::http::document();
     let call = |operation: &str, input: &Value| served.post_as(&operator, operation, input);
     call("issue_create", &json!({ "title": "A", "criteria": ["It holds"] })).answer();
     let mission = json!({ "name": "Speed", "pillars": [{ "name": "Build" }] });

@@ -57,19 +57,6 @@ fn public_url_is_a_name_of_the_server() {
 }
 
 /// An address that other machines can reach needs TLS, or the statement that a proxy does TLS.
-/// Contract, HTTP: tokens are optional in the document only where calls work without one.
-#[test]
-fn the_document_says_whether_a_token_is_needed() {
-    let place = Place::sqlite();
-    let operator = place.operator();
-    let served = Served::start(&place);
-    let security = || served.get("/openapi.json").answer()["security"].take();
-    assert_eq!(security(), json!([{}, { "token": [] }]));
-    place.punch(["store", "identity", "tokens"]).with(&operator).said();
-    assert_eq!(security(), json!([{ "token": [] }]));
-    is(&served.get("/v1/issue_list"), 401, "token_required");
-}
-
 /// There, nobody gets in without a token.
 #[test]
 fn listening_beyond_loopback_needs_tls_and_tokens() {

@@ -284,7 +284,7 @@ on_every_lasting_store!(
 /// The whole document is generated from the catalogue.
 #[test]
 fn document_names_every_operation_and_every_code() {
-    let document = punchlist_server::http::document(punchlist_server::http::Tokens::Optional);
+    let document = punchlist_server::http::document();
     for operation in punchlist_ops::CATALOGUE {
         let path = &document["paths"][format!("/v1/{}", operation.name)]["post"];
         assert_eq!(path["operationId"], operation.name);

@@ -6,10 +6,10 @@ use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use punchlist_ops::web_fault::WebFault;
-use punchlist_ops::{Error, Ops, Proof};
+use punchlist_ops::{Error, Ops};
 
 use super::caller::Caller;
-use super::openapi::{Tokens, document};
+use super::openapi::document;
 use super::problem::{json, json_or_unchanged, of_type, problem};
 use super::state::{Shared, blocking};
 
@@ -47,23 +47,14 @@ fn is_ready(ops: &Ops) -> Result<(), Error> {
 
 /// The API as an OpenAPI document.
 pub(crate) async fn openapi(State(state): State<Shared>, request: Request) -> Response {
-    static OPEN: LazyLock<String> = LazyLock::new(|| document(Tokens::Optional).to_string());
-    static CLOSED: LazyLock<String> = LazyLock::new(|| document(Tokens::Required).to_string());
+    static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_string());
     let allowed = only_get(&request).and_then(|()| needs_token_beyond_loopback(&state, &request));
-    let caller = match allowed {
-        Ok(caller) => caller,
-        Err(error) => return problem(&error),
-    };
-    let told = blocking(move || match caller {
-        Some(caller) => caller.identify(&state).map(|_| &CLOSED),
-        None => match state.ops.admits(Proof::Http) {
-            Ok(()) => Ok(&OPEN),
-            Err(Error::TokenRequired) => Ok(&CLOSED),
-            Err(error) => Err(error),
+    match allowed {
+        Ok(Some(caller)) => match blocking(move || caller.identify(&state).map(|_| ())).await {
+            Ok(()) => json_or_unchanged(DOCUMENT.clone(), request.headers()),
+            Err(error) => problem(&error),
         },
-    });
-    match told.await {
-        Ok(document) => json_or_unchanged(LazyLock::force(document).clone(), request.headers()),
+        Ok(None) => json_or_unchanged(DOCUMENT.clone(), request.headers()),
         Err(error) => problem(&error),
     }
 }

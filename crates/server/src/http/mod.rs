@@ -24,6 +24,6 @@ pub(crate) mod state;
 mod tls;
 
 pub use limits::Limits;
-pub use openapi::{Tokens, document};
+pub use openapi::document;
 pub use serve::{Handle, Server, Settings, StartError};
 pub use tls::TlsFiles;

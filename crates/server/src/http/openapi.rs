@@ -19,17 +19,9 @@ const HEADERS: [(&str, &str); 6] = [
     ("Punchlist-As", "Act in this role, where the token allows it."),
 ];
 
-/// Does a call need a token?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tokens {
-    /// No, because the store is open and the server listens on loopback.
-    Optional,
-    Required,
-}
-
 /// Generates the document.
 #[must_use]
-pub fn document(tokens: Tokens) -> Value {
+pub fn document() -> Value {
     let mut paths = Map::new();
     for operation in CATALOGUE {
         let mut methods = json!({ "post": post(operation) });
@@ -51,10 +43,6 @@ pub fn document(tokens: Tokens) -> Value {
         });
         paths.insert(path.to_owned(), json!({ "get": about }));
     }
-    let security = match tokens {
-        Tokens::Optional => json!([{}, { "token": [] }]),
-        Tokens::Required => json!([{ "token": [] }]),
-    };
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -64,7 +52,8 @@ pub fn document(tokens: Tokens) -> Value {
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "paths": paths,
-        "security": security,
+        // A token is optional if the store is open and the server listens on loopback.
+        "security": [{}, { "token": [] }],
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
             "parameters": parameters(),
