@@ -669,6 +669,8 @@ mod tests {
                 assert!(wire.receive().await.is_some());
             }
             assert_eq!(wire.requests.count(), 1);
+            let cancelled = i64::try_from(BUSY_MAX).unwrap();
+            assert!((0..cancelled).all(|id| wire.requests.is_used(&RequestId::Number(id))));
             assert!(wire.receive().await.is_none(), "an id that was cancelled is refused");
         });
     }
