@@ -1,13 +1,14 @@
 //! Which tasks wait for others.
 //!
-//! A task waits while one of the tasks in its `after` is open; everything below it waits with it. The
-//! plan file says it on a line below the task: `after: "task text"`, or several texts with commas.
+//! A task waits while one of the tasks in its `after` is open and not dropped; everything below it
+//! waits with it. The plan file says it on a line below the task: `after: "task text"`, or several texts with commas.
 //!
 //! Invariant: no task waits for itself. A task ends after everything below it, and begins after the
 //! task above it has begun, so a task can wait for neither of them ([`circle`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::dropped;
 use super::line::{self, Fence};
 use super::pairing::{Flat, flat};
 use super::{Node, PlanFault};
@@ -146,10 +147,13 @@ pub(crate) fn circle(parents: &[Option<usize>], after: &[Vec<usize>]) -> Option<
     None
 }
 
-/// The open tasks that a task comes after.
+/// The open tasks that a task comes after. A dropped one is not among them: nobody will complete it.
 pub fn open_before<'a>(snapshot: &'a Snapshot, todo: &Todo) -> impl Iterator<Item = &'a Todo> {
     let found = todo.after.iter().filter_map(|id| snapshot.todos.get(id)).collect::<Vec<_>>();
-    found.into_iter().filter(|first| !first.status.is_settled())
+    let is_open = |first: &&Todo| {
+        !first.status.is_settled() && dropped::cancelled_above(snapshot, first).is_none()
+    };
+    found.into_iter().filter(is_open)
 }
 
 /// The items of a list that wait for others, themselves or with a task above them.

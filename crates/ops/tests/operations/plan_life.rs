@@ -364,6 +364,34 @@ fn tasks_below_a_cancelled_one_are_dropped(backend: Backend) {
     assert_eq!(current(), "e11");
 }
 
+/// A dropped task will never be completed, so nothing waits for it; brought back, it is waited for
+/// again.
+fn nothing_waits_for_a_dropped_task(backend: Backend) {
+    let world = World::new(backend);
+    let text = "# R\n- [ ] ship\n  after: \"test\"\n- [ ] checks\n  - [ ] unit\n    - [ ] test\n";
+    let made = world.call("plan_import", json!({ "planFile": FILE, "markdown": text })).unwrap();
+    let (ship, checks) = (&made["tasks"][0]["children"][0], &made["tasks"][0]["children"][1]);
+    let test = &checks["children"][0]["children"][0];
+    let take = || world.call("todo_take", json!({ "todoId": ship["id"] }));
+    let next = || {
+        let taken = named(&world, "todo_next").unwrap();
+        let release = json!({ "todoId": taken["todo"]["id"], "epoch": taken["epoch"] });
+        world.call("todo_release", release).unwrap();
+        taken["todo"]["title"].clone()
+    };
+    let waits =
+        || named(&world, "plan_tree").unwrap()["tasks"][0]["children"][0]["waitsFor"].take();
+    assert_eq!((next(), waits()), (json!("test"), json!([format!("t{}", test["seq"])])));
+    assert_eq!(take().unwrap_err().code(), "waiting");
+    world.call("task_cancel", json!({ "taskId": checks["seq"], "reason": "no" })).unwrap();
+    assert_eq!((next(), waits()), (json!("ship"), Value::Null));
+    let taken = take().unwrap();
+    let release = json!({ "todoId": ship["id"], "epoch": taken["epoch"] });
+    world.call("todo_release", release).unwrap();
+    world.call("task_reopen", json!({ "taskId": checks["seq"], "reason": "yes" })).unwrap();
+    assert_eq!((next(), take().unwrap_err().code()), (json!("test"), "waiting"));
+}
+
 /// A plan has no owner and no lead, so a refused worker is not sent to them.
 fn a_worker_refused_on_a_task_is_told_whom_to_ask(backend: Backend) {
     let world = World::new(backend);
@@ -380,6 +408,7 @@ on_every_store!(
     a_worker_refused_on_a_task_is_told_whom_to_ask,
     a_purged_plan_does_not_block_the_queue,
     tasks_below_a_cancelled_one_are_dropped,
+    nothing_waits_for_a_dropped_task,
     tasks_wait_for_others,
     an_archived_plan_is_shown_only_on_request,
     an_import_restores_an_archived_plan,

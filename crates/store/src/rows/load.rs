@@ -36,18 +36,18 @@ pub enum Load {
     All,
 }
 
-/// Items and their leases.
-type WithLeases = (Vec<Todo>, Vec<(TodoId, Lease)>);
-
 impl Tx<'_> {
     /// The state of a list, as far as the decision needs it.
     pub fn snapshot(&mut self, list: List, load: Load) -> Result<Snapshot, Error> {
         let (todos, leases) = match load {
             Load::Counts => (BTreeMap::new(), Vec::new()),
-            Load::Todo(id) | Load::Item(id) => {
-                let (todos, leases) = self.todo_and_parents(list.id, id)?;
-                (by_id(todos), leases)
-            }
+            Load::Todo(id) | Load::Item(id) => match self.todo_and_lease(list.id, id)? {
+                None => (BTreeMap::new(), Vec::new()),
+                Some((todo, lease)) => {
+                    let leases = lease.map(|lease| (id, lease)).into_iter().collect();
+                    (self.with_parents(list.id, todo)?, leases)
+                }
+            },
             Load::Place => (self.standing(list.id)?, Vec::new()),
             Load::InView => (self.todos_in_view(list.id)?, self.leases(list.id)?),
             Load::All => (self.todos_by_id(list.id)?, self.leases(list.id)?),
@@ -82,41 +82,23 @@ impl Tx<'_> {
     ) -> Result<Snapshot, Error> {
         let id = todo.id;
         let todos = self.with_parents(list.id, todo)?;
-        let todos = by_id(todos);
         let leases = lease.map(|lease| (id, lease)).into_iter().collect();
         Ok(Snapshot { todos, leases, ..Snapshot::empty(list) })
     }
 
-    /// An item with its lease and its parents up to the root. The parents matter because the owner
-    /// of a parent owns the items below it.
-    fn todo_and_parents(&mut self, list: ListId, id: TodoId) -> Result<WithLeases, Error> {
-        let Some((todo, lease)) = self.todo_and_lease(list, id)? else {
-            return Ok((Vec::new(), Vec::new()));
-        };
-        let found = self.with_parents(list, todo)?;
-        Ok((found, lease.map(|lease| (id, lease)).into_iter().collect()))
-    }
-
-    /// An item and its parents.
-    fn with_parents(&mut self, list: ListId, todo: Todo) -> Result<Vec<Todo>, Error> {
-        let mut next = todo.parent_id;
-        let mut found = vec![todo];
-        while let Some(id) = next {
-            // A cycle can only come from outside; it must not loop forever.
-            if found.iter().any(|known| known.id == id) {
-                break;
-            }
-            let Some(todo) = self.todo(list, id)? else { break };
-            next = todo.parent_id;
-            found.push(todo);
-        }
-        // Whether the item can be taken depends on the tasks that it or a parent comes after.
-        let first: BTreeSet<TodoId> = found.iter().flat_map(|todo| todo.after.clone()).collect();
+    /// An item and its parents up to the root: the owner of a parent owns the items below it. Also
+    /// the tasks that one of these comes after, with their parents, which decide whether it can be
+    /// taken.
+    fn with_parents(&mut self, list: ListId, todo: Todo) -> Result<BTreeMap<TodoId, Todo>, Error> {
+        let mut found = by_id(vec![todo]);
+        self.bring_parents(list, &mut found)?;
+        let first: BTreeSet<TodoId> = found.values().flat_map(|todo| todo.after.clone()).collect();
         for id in first {
-            if found.iter().all(|known| known.id != id) {
-                found.extend(self.todo(list, id)?);
+            if !found.contains_key(&id) {
+                found.extend(self.todo(list, id)?.map(|todo| (id, todo)));
             }
         }
+        self.bring_parents(list, &mut found)?;
         Ok(found)
     }
 

@@ -43,7 +43,7 @@ macro_rules! hold_until {
 
 pub(super) use hold_until;
 
-/// Neither the item nor a task above it comes after an open task. Most lists have no such tasks,
+/// Neither the item nor a task above it comes after an open task that is not dropped. Most lists have no such tasks,
 /// which one look-up in a small index shows.
 macro_rules! not_waiting {
     ($ids:expr) => {
@@ -56,7 +56,9 @@ macro_rules! not_waiting {
                  SELECT 1 FROM up, ",
             $ids,
             " JOIN todos AS o ON o.id = d.value WHERE up.after_ids IS NOT NULL \
-                 AND o.status IN ('backlog', 'pending', 'in_progress')))"
+                 AND o.status IN ('backlog', 'pending', 'in_progress') AND ",
+            not_dropped!("o"),
+            "))"
         )
     };
 }
@@ -64,15 +66,19 @@ macro_rules! not_waiting {
 /// No task above the item is cancelled. Most lists have no cancelled tasks in view, which one look-up
 /// shows.
 macro_rules! not_dropped {
-    () => {
-        "(NOT EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = $1 AND w.status = 'cancelled' \
-              AND w.removed_at IS NULL) \
-          OR NOT EXISTS ( \
-             WITH RECURSIVE up (parent_id, status, removed_at) AS ( \
-                 SELECT s.parent_id, s.status, s.removed_at FROM todos AS s WHERE s.id = t.parent_id \
-                 UNION SELECT s.parent_id, s.status, s.removed_at \
-                     FROM up JOIN todos AS s ON s.id = up.parent_id) \
-             SELECT 1 FROM up WHERE up.status = 'cancelled' AND up.removed_at IS NULL))"
+    ($item:literal) => {
+        concat!(
+            "(NOT EXISTS (SELECT 1 FROM todos AS w WHERE w.list_id = $1 AND w.status = 'cancelled' \
+                  AND w.removed_at IS NULL) \
+              OR NOT EXISTS ( \
+                 WITH RECURSIVE up (parent_id, status, removed_at) AS ( \
+                     SELECT s.parent_id, s.status, s.removed_at FROM todos AS s WHERE s.id = ",
+            $item,
+            ".parent_id \
+                     UNION SELECT s.parent_id, s.status, s.removed_at \
+                         FROM up JOIN todos AS s ON s.id = up.parent_id) \
+                 SELECT 1 FROM up WHERE up.status = 'cancelled' AND up.removed_at IS NULL))"
+        )
     };
 }
 
@@ -114,7 +120,7 @@ macro_rules! next {
             " AND (m.rank = 0 OR ",
             not_waiting!(after_ids!($dialect)),
             ") AND ",
-            not_dropped!(),
+            not_dropped!("t"),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id \
                  AND c.removed_at IS NULL AND c.status IN ('backlog', 'pending', 'in_progress')) \
                  ORDER BY m.rank, length(t.tree_key) - length(replace(t.tree_key, '/', '')) DESC, \
@@ -126,7 +132,7 @@ macro_rules! next {
             " AND ",
             not_waiting!(after_ids!($dialect)),
             " AND ",
-            not_dropped!(),
+            not_dropped!("t"),
             " AND NOT EXISTS (SELECT 1 FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL) \
                  ORDER BY t.tree_key, t.position, t.id LIMIT 1",
             $lock,

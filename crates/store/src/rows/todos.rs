@@ -407,7 +407,7 @@ impl Tx<'_> {
             sql!(
                 "SELECT t.status, count(*) FROM (SELECT CASE \
                  WHEN t.status IN ('completed', 'cancelled') OR ",
-                not_dropped!(),
+                not_dropped!("t"),
                 " THEN t.status ELSE 'cancelled' END AS status FROM todos AS t \
                  WHERE t.list_id = $1 AND t.removed_at IS NULL AND NOT EXISTS (SELECT 1 \
                  FROM todos AS c WHERE c.parent_id = t.id AND c.removed_at IS NULL)) AS t \
