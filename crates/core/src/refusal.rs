@@ -181,6 +181,8 @@ pub enum Refusal {
     SessionListsOff,
     /// An issue cannot be linked to itself.
     SelfLink { number: i64 },
+    /// The other issue was closed as a duplicate of this one: both would be closed, and no issue left.
+    DuplicateCircle { number: i64, of: i64 },
     /// They are linked this way already.
     AlreadyLinked { number: i64, kind: LinkKind, to: i64 },
     /// They are not linked this way.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::link::{LinkIssues, LinkKind, Linking};
+use super::link::{Link, LinkIssues, LinkKind, Linking};
 use super::transition::{Closing, TransitionIssue};
 use super::{IssueStatus, ledger};
 use crate::text::Body;
@@ -24,10 +24,14 @@ impl Decide for CloseAsDuplicate {
         on: Self::On<'_>,
         By { actor, now, ids }: By<'_>,
     ) -> Result<Self::Out, Refused> {
-        let Linking { from: issue, to: of, .. } = on;
+        let Linking { from: issue, to: of, links } = on;
         let status = IssueStatus::Rejected;
         let moving = TransitionIssue { status, reason: self.note.clone(), confirm: false };
         let mut decision = moving.decide((issue, Closing::default()), By { actor, now, ids })?;
+        let is_circle = |link: &Link| link.says(LinkKind::DuplicateOf, of.id, issue.id);
+        if of.status == IssueStatus::Rejected && links.iter().any(is_circle) {
+            return Err(Refusal::DuplicateCircle { number: issue.number, of: of.number }.into());
+        }
         match (LinkIssues { kind: LinkKind::DuplicateOf }).decide(on, By { actor, now, ids }) {
             Ok(linked) => decision.events.extend(linked.events),
             Err(Refused { refusal: Refusal::AlreadyLinked { .. }, .. }) => {}

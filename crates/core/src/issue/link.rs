@@ -51,7 +51,7 @@ pub struct Link {
 
 impl Link {
     /// Is it equal to a link of this kind between these issues?
-    fn says(&self, kind: LinkKind, from: IssueId, to: IssueId) -> bool {
+    pub(super) fn says(&self, kind: LinkKind, from: IssueId, to: IssueId) -> bool {
         let straight = (self.from_issue, self.to_issue) == (from, to);
         let turned = kind == LinkKind::RelatesTo && (self.from_issue, self.to_issue) == (to, from);
         self.kind == kind && (straight || turned)

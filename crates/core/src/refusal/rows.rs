@@ -484,6 +484,11 @@ rows! {
         format!("issue #{number} cannot be linked to itself"),
         "name another issue",
     ),
+    Self::DuplicateCircle { number, of } => Conflict(
+        "duplicate_circle",
+        format!("issue #{of} is closed as a duplicate of #{number}"),
+        format!("reopen #{of} first, if it is the one to keep"),
+    ),
     Self::AlreadyLinked { number, kind, to } => Conflict(
         "already_linked",
         format!("issue #{number} is {} #{to} already", kind.name()),

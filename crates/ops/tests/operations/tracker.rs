@@ -102,8 +102,17 @@ fn closing_as_a_duplicate_is_one_step(backend: Backend) {
     let own = json!({ "number": one, "of": one });
     let error = world.call_in(&operator, "issue_close_as_duplicate", own).unwrap_err();
     assert_eq!(error.code(), "self_link");
+    let circle = json!({ "number": one, "of": two });
+    let error = world.call_in(&operator, "issue_close_as_duplicate", circle.clone()).unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("duplicate_circle", 1));
+    assert_eq!(error.to_string(), format!("issue #{two} is closed as a duplicate of #{one}"));
     let shown = world.call("issue_show", json!({ "number": one })).unwrap();
     assert_eq!(shown["issue"]["status"], "open", "nothing of it happened");
+    // The other one is the one to keep after all.
+    let reopen = json!({ "number": two, "status": "open" });
+    world.call_in(&operator, "issue_transition", reopen).unwrap();
+    let closed = world.call_in(&operator, "issue_close_as_duplicate", circle).unwrap();
+    assert_eq!(closed["issue"]["status"], "rejected");
 }
 
 /// K-45: an issue created inside a bound session becomes a child of its issue, by tool or by
