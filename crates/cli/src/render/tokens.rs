@@ -48,13 +48,20 @@ pub(super) fn listed(output: &token_list::Output, now: Time) -> String {
     }
     let ids: Vec<&str> = output.tokens.iter().map(|token| token.id.as_str()).collect();
     let rows = output.tokens.iter().map(|token| {
-        let ends = token.expires_at.map(|time| format!("ends {}", relative(time, now)));
+        let ends = token.expires_at.map(|time| match time <= now {
+            true => format!("expired {}", relative(time, now)),
+            false => format!("ends {}", relative(time, now)),
+        });
         let gone = token.revoked_at.map(|time| format!("revoked {}", relative(time, now)));
+        let used = token.used_at.map(|time| match relative(time, now) {
+            now if now == "now" => "a browser, used just now".to_owned(),
+            ago => format!("a browser, used {ago}"),
+        });
         vec![
             short_among(&token.id, &ids).to_owned(),
             token.role.name().to_owned(),
             line(token.agent.as_deref().unwrap_or_default()),
-            gone.or(ends).unwrap_or_else(|| "valid".to_owned()),
+            gone.or(used).or(ends).unwrap_or_else(|| "valid".to_owned()),
             line(&token.reach.words()),
         ]
     });
@@ -73,6 +80,42 @@ pub(super) fn identity(output: &store_identity::Output) -> String {
             "This store is open: without a token, a person at a terminal is the operator and \
              everything else is an agent.\n"
                 .to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_core::{Reach, Role};
+
+    use super::*;
+
+    #[test]
+    fn a_token_that_has_expired_and_a_browser_are_told_apart() {
+        let now = Time::from_micros(1_000_000_000_000);
+        let at = |seconds: i64| Some(now.plus_seconds(seconds));
+        let row = |id: &str, expires_at, used_at| token_list::TokenRow {
+            id: id.to_owned(),
+            role: Role::Operator,
+            agent: None,
+            reach: Reach::default(),
+            created_by: "operator:primary".to_owned(),
+            created_at: now,
+            expires_at,
+            revoked_at: None,
+            used_at,
+        };
+        let tokens = vec![
+            row("01AAAAAAAAAAAAAAAAAAAAAAAA", at(-1_200), None),
+            row("01BBBBBBBBBBBBBBBBBBBBBBBB", at(1_200), None),
+            row("01CCCCCCCCCCCCCCCCCCCCCCCC", None, at(-120)),
+            row("01DDDDDDDDDDDDDDDDDDDDDDDD", None, None),
+        ];
+        let shown = listed(&token_list::Output { tokens, next_cursor: None }, now);
+        let words = ["expired 20 min ago", "ends in 20 min", "a browser, used 2 min ago", "valid"];
+        assert_eq!(shown.lines().count(), words.len());
+        for (line, word) in shown.lines().zip(words) {
+            assert!(line.contains(word), "{line} does not say: {word}");
         }
     }
 }
