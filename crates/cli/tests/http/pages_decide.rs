@@ -180,6 +180,18 @@ fn issue_is_created_worked_on_and_closed_on_its_pages() {
     let untitled =
         browser.send(&new, "new-issue", &[("title", ""), ("criteria", "It works\nIt is tested")]);
     assert_eq!((untitled.status, untitled.has("It is tested")), (400, true));
+    // Only the bad field is marked, and the error calls it what people call it.
+    let marked = |html: &str| -> Vec<String> {
+        let fields = html.split('<').filter(|tag| tag.contains("aria-invalid=\"true\""));
+        let name = |tag: &str| tag.split(" name=\"").nth(1)?.split('"').next().map(str::to_owned);
+        fields.filter_map(name).collect()
+    };
+    assert_eq!(marked(&untitled.html), ["title"]);
+    assert!(untitled.has("<span>Title is missing or empty.</span>"), "{}", untitled.html);
+    let long = format!("It works\n{}", "x".repeat(20_000));
+    let long = browser.send(&new, "new-issue", &[("title", "A"), ("criteria", &long)]);
+    assert_eq!((long.status, marked(&long.html)), (400, vec!["criteria".to_owned()]));
+    assert!(long.has("<span>Entry 2 of criteria has 20000 "), "{}", long.html);
     let typed = [("title", "Checkout fails"), ("criteria", "It works\n\nIt is tested")];
     let issue = browser.send(&new, "new-issue", &typed);
     assert_eq!(issue.at, "/p/test/issues/2#top");

@@ -86,6 +86,18 @@ pub(crate) struct Refused {
     pub(crate) error: Error,
 }
 
+impl Refused {
+    /// Can this field be the reason? Not if the error names another field of the form.
+    fn concerns(&self, field: &str) -> bool {
+        let path = match &self.error {
+            Error::Input(fault) => fault.path().unwrap_or_default(),
+            _ => "",
+        };
+        let named = path.split(['.', '[']).next().unwrap_or_default();
+        named == field || !self.form.0.iter().any(|(name, _)| name == named)
+    }
+}
+
 /// The result of a form, and the page after it.
 #[derive(Debug)]
 pub(crate) struct Done {
@@ -190,7 +202,8 @@ pub(crate) struct Field<'a> {
 pub(crate) fn field(visit: &Visit, key: &str, field: &Field<'_>) -> Markup {
     let id = format!("{key}-{}", field.name);
     let value = visit.typed(key, field.name, field.value);
-    let is_bad = visit.refused_at(key).is_some() && !field.is_fine;
+    let refused = visit.refused_at(key).filter(|refused| refused.concerns(field.name));
+    let is_bad = refused.is_some() && !field.is_fine;
     let fault = described(visit, key).filter(|_| is_bad);
     let hint = (!field.hint.is_empty()).then(|| format!("{id}-hint"));
     let by =

@@ -196,12 +196,37 @@ pub(crate) fn said(error: &Error) -> Markup {
 
 /// The same as plain text.
 pub(crate) fn told(error: &Error) -> String {
-    let mut said = sentence(&error.to_string());
+    let mut said = error.to_string();
+    if let Error::Input(fault) = error
+        && let Some(path) = fault.path()
+    {
+        said = said.replacen(&format!("`{path}`"), &field(path), 1);
+    }
+    said = sentence(&said);
     if let Some(hint) = error.hint().filter(|hint| is_for_people(hint)) {
         said.push(' ');
         said.push_str(&sentence(&hint));
     }
     said
+}
+
+/// A field of a request, as people call it: "entry 2 of criteria" for `criteria[1]`.
+fn field(path: &str) -> String {
+    let spaced = |name: &str| {
+        let mut words = String::new();
+        for letter in name.chars() {
+            if letter.is_uppercase() || letter == '_' {
+                words.push(' ');
+            }
+            words.extend(letter.to_lowercase().filter(|letter| *letter != '_'));
+        }
+        words
+    };
+    let at = path.strip_suffix(']').and_then(|path| path.rsplit_once('['));
+    match at.and_then(|(name, at)| Some((name, at.parse::<usize>().ok()?))) {
+        Some((name, at)) => format!("entry {} of {}", at + 1, spaced(name)),
+        None => spaced(path),
+    }
 }
 
 /// A text in which words between backticks are names, as in the error table. A single backtick stays.
