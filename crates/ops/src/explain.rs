@@ -204,7 +204,10 @@ pub fn explain(schema: &Value, input: &Value, path: &str) -> Option<Fault> {
         return Some(Fault::WrongType {
             path,
             expected: expected.join(" or "),
-            found: type_of(input),
+            found: match types.contains(&"integer") {
+                true => inexact(input).unwrap_or(type_of(input)),
+                false => type_of(input),
+            },
         });
     }
     match input {
@@ -222,7 +225,7 @@ fn fits(name: &str, input: &Value) -> bool {
         "object" => input.is_object(),
         "array" => input.is_array(),
         "string" => input.is_string(),
-        "integer" => input.is_i64() || input.is_u64(),
+        "integer" => input.is_i64(),
         "number" => input.is_number(),
         "boolean" => input.is_boolean(),
         _ => true,
@@ -335,6 +338,12 @@ const fn type_of(value: &Value) -> &'static str {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }
+}
+
+/// Why a number is not an integer.
+fn inexact(value: &Value) -> Option<&'static str> {
+    let is_large = value.as_f64()?.abs() >= 9_223_372_036_854_775_808.0;
+    Some(if is_large { "a number beyond 64 bits" } else { "a decimal number" })
 }
 
 /// The known name that is closest to a misspelt one, if any is close.

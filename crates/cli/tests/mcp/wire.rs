@@ -27,6 +27,21 @@ fn exit_code(mut child: Child) -> Option<i32> {
     ended.recv_timeout(PATIENCE).expect("the server ends")
 }
 
+/// A misspelt method is refused with words that say what to do.
+#[test]
+fn an_unknown_method_is_refused_in_words() {
+    let place = Place::sqlite();
+    let mut pipes = Pipes::start(&place.punch(["mcp"]));
+    pipes.send(&hello());
+    pipes.receive();
+    pipes.send(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/lst" }));
+    let why = "there is no method `tools/lst`; operations are called with tools/call";
+    let error = json!({ "code": -32601, "message": why });
+    assert_eq!(pipes.receive(), json!({ "jsonrpc": "2.0", "id": 1, "error": error }));
+    let (child, more) = pipes.close();
+    assert_eq!((exit_code(child), more), (Some(0), None));
+}
+
 /// No answer is expected to a notification or to a response, so before the handshake the server
 /// drops them. None of these requests begins it.
 #[test]

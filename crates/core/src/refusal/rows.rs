@@ -35,10 +35,7 @@ macro_rules! rows {
 rows! {
     Self::UnknownTodo { todo_id, list } => Unknown(
         "unknown_todo",
-        match list {
-            Some(list) => format!("no todo `{}` in this {list} list", cut(todo_id)),
-            None => format!("there is no todo `{}` in this project", cut(todo_id)),
-        },
+        words::no_todo(&cut(todo_id), *list),
         match list {
             Some(ListKind::Turn) => {
                 "call list_todo for the ids of this turn; other turns are out of reach"
@@ -48,10 +45,7 @@ rows! {
     ),
     Self::AlreadySettled { title, status, settled_at, is_task, .. } => Conflict(
         "already_settled",
-        match settled_at {
-            Some(at) => format!("`{title}` is already {status} since {}", at.to_the_second()),
-            None => format!("`{title}` is already {status}"),
-        },
+        words::settled(title, status, *settled_at),
         if *is_task {
             "add a new task instead; task_reopen reopens it, for root and the operator"
         } else {

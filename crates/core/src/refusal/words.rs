@@ -9,7 +9,7 @@ use crate::plan::PurgedPlan;
 use crate::project::{MergeCounts, NewNumber};
 use crate::text::counted;
 use crate::transition::Move;
-use crate::{ListKind, Role, TodoId, TodoKind};
+use crate::{ListKind, Role, Time, TodoId, TodoKind};
 
 /// The caller's text, cut, so that a message does not repeat a whole page.
 pub(super) fn short(text: &str) -> String {
@@ -44,6 +44,22 @@ pub(super) const fn answered(state: GateState) -> &'static str {
 /// The caller's id, cut.
 pub(super) fn cut(id: &str) -> String {
     id.chars().take(60).collect()
+}
+
+/// There is no such todo here.
+pub(super) fn no_todo(id: &str, list: Option<ListKind>) -> String {
+    match list {
+        Some(list) => format!("no todo `{id}` in this {list} list"),
+        None => format!("there is no todo `{id}` in this project"),
+    }
+}
+
+/// It was completed or cancelled before.
+pub(super) fn settled(title: &str, status: &impl Display, at: Option<Time>) -> String {
+    match at {
+        Some(at) => format!("`{title}` is already {status} since {}", at.to_the_second()),
+        None => format!("`{title}` is already {status}"),
+    }
 }
 
 pub(super) fn names<'a>(words: impl Iterator<Item = &'a str>, between: &str) -> String {

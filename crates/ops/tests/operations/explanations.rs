@@ -74,7 +74,7 @@ fn every_fault_names_the_field_the_problem_and_the_fix() {
         create,
         item(json!({ "title": "x", "order": 1.5 })),
         "wrong_type",
-        "`items[1].order` should be an integer, not a number",
+        "`items[1].order` should be an integer, not a decimal number",
         "give an integer",
     );
     told(

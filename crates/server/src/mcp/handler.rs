@@ -6,12 +6,12 @@ use punchlist_core::Role;
 use punchlist_ops::tools::instructions;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, DiscoverResult, GetPromptRequestParams,
-    GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
-    UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
+    SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -23,6 +23,8 @@ use crate::http::state::short;
 
 /// How long a client may cache a list that rarely changes. It is notified of changes.
 const RARELY_MS: u64 = 60_000;
+/// How much of an unknown method's name is repeated in the error.
+const NAME_SHOWN: usize = 60;
 
 impl McpServer {
     fn info(&self) -> ServerConfig {
@@ -214,6 +216,16 @@ impl ServerHandler for McpServer {
     ) -> Result<CompleteResult, ErrorData> {
         // Not offered: arguments of prompts are numbers of issues and free text.
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    async fn on_custom_request(
+        &self,
+        CustomRequest { method, .. }: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method: String = method.chars().take(NAME_SHOWN).collect();
+        let why = format!("there is no method `{method}`; operations are called with tools/call");
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
