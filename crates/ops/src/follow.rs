@@ -125,12 +125,20 @@ impl<'o> Follow<'o> {
 
     /// The next events, in order; empty after the timeout.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<EventRow>, Error> {
-        let deadline = Instant::now() + timeout;
-        loop {
-            // The log of another file does not go on from here.
-            if self.watch.is_astray() {
-                return Err(Error::ResetRequired { after: self.cursor, last_seq: None });
+        let read = self.read(timeout);
+        match self.watch.is_astray() {
+            // The log of another file does not go on from here. A file that was replaced during the
+            // read is the cause of any error in it.
+            true if read.as_ref().map_or(true, Vec::is_empty) => {
+                Err(Error::ResetRequired { after: self.cursor, last_seq: None })
             }
+            _ => read,
+        }
+    }
+
+    fn read(&mut self, timeout: Duration) -> Result<Vec<EventRow>, Error> {
+        let deadline = Instant::now() + timeout;
+        while !self.watch.is_astray() {
             if self.look {
                 let input = event_list::Input {
                     after: Some(self.cursor),
@@ -163,10 +171,11 @@ impl<'o> Follow<'o> {
             if !self.look {
                 self.ops.still_admits(self.envelope.proof)?;
                 if Instant::now() >= deadline {
-                    return Ok(Vec::new());
+                    break;
                 }
             }
         }
+        Ok(Vec::new())
     }
 
     /// The next events of these types (of any, if none is named), or `timeout`.
