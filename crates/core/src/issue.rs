@@ -182,6 +182,9 @@ pub struct Issue {
     /// The responsible person; the agent or session that works on it is the assignment (Q-K5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<String>,
+    /// What was said when the status last changed: why it was closed, or opened again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_reason: Option<String>,
 }
 
 named! {
@@ -223,8 +226,9 @@ pub fn apply_issue(state: &mut Option<Issue>, event: &Event, at: Time) -> bool {
             true
         }
         (Event::IssueTransitioned(moved), Some(issue)) if moved.issue_id == issue.id => {
-            let IssueTransitioned { status, revision, parts, .. } = moved;
+            let IssueTransitioned { status, revision, parts, reason, .. } = moved;
             (issue.status, issue.revision, issue.updated_at) = (*status, *revision, at);
+            issue.status_reason.clone_from(reason);
             issue.changed(parts);
             true
         }
@@ -284,6 +288,7 @@ pub(crate) mod tests {
             labels: Vec::new(),
             priority: None,
             assignee: None,
+            status_reason: None,
         }
     }
 

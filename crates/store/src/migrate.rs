@@ -149,6 +149,17 @@ pub const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("schema/sqlite/0035_lookups.sql"),
         postgres: include_str!("schema/postgres/0035_lookups.sql"),
     },
+    Migration {
+        version: 36,
+        sqlite: concat!(
+            include_str!("schema/sqlite/0036_status_reason.sql"),
+            include_str!("schema/sqlite/status_reasons.sql")
+        ),
+        postgres: concat!(
+            include_str!("schema/postgres/0036_status_reason.sql"),
+            include_str!("schema/postgres/status_reasons.sql")
+        ),
+    },
 ];
 
 /// How a store's version compares with ours.

@@ -231,6 +231,9 @@ fn head(issue: &IssueView, progress: &str, now: Time) -> String {
     }
     let mut head = format!("{}{BOLD:#}\n", title.trim_end());
     head.push_str(&dim(&facts));
+    if let Some(reason) = &issue.status_reason {
+        head.push_str(&dim(&format!("reason: {}", line(reason))));
+    }
     if !progress.is_empty() {
         head.push_str(&dim(&line(progress)));
     }
@@ -326,6 +329,7 @@ mod tests {
             labels: Vec::new(),
             priority: None,
             assignee: None,
+            status_reason: None,
             progress: None,
         };
         let table = table(&[issue()], Some(7), now);

@@ -32,6 +32,7 @@ fn an_issue_lives_over_its_commands(backend: Backend) {
     let moved = place.punch(go).env("PUNCHLIST_NOW", later).answer();
     assert_eq!(moved["issue"]["status"], "in_progress");
     assert_eq!(moved["issue"]["revision"], 3);
+    assert_eq!(moved["issue"]["statusReason"], "begun");
     let shown = place.punch(["issue", "show", "1", "--json"]).answer();
     assert_eq!(shown["issue"], moved["issue"]);
     let checklist = "# Criteria\n- [ ] It works\n- [ ] -- and is tested\n";
@@ -75,6 +76,12 @@ fn the_text_for_people_is_short_and_contains_the_number() {
     assert_eq!(
         words(&place, &["issue", "list", "--limit", "1"]),
         "#2  open  now  0 of 1 met  Second\n… more: the same with --cursor 2\n"
+    );
+    words(&place, &["issue", "transition", "1", "open", "--reason", "Not seen\nsince"]);
+    assert_eq!(
+        place.punch(["issue", "show", "1"]).said_without_ids(),
+        "#1 First one\nopen, filed just now by root:primary, changed just now, revision 3\n\
+         reason: Not seen since\n"
     );
     assert_eq!(
         place.punch(["issue", "show", "2"]).said_without_ids(),

@@ -59,6 +59,7 @@ impl Decide for CreateIssue {
             labels: Vec::new(),
             priority: None,
             assignee: None,
+            status_reason: None,
         };
         let events = vec![IssueCreated { issue: Box::new(issue) }.into()];
         Ok(Decision { events, ..Decision::default() })

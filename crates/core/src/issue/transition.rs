@@ -330,8 +330,14 @@ mod tests {
                                 true => [(Part::Status, 6)].into(),
                                 false => before.judged.clone(),
                             };
-                            let (status, revision, updated_at) = (to, 6, later);
-                            let expected = Issue { status, revision, judged, updated_at, ..before };
+                            let expected = Issue {
+                                status: to,
+                                revision: 6,
+                                judged,
+                                updated_at: later,
+                                status_reason: Some("because".to_owned()),
+                                ..before
+                            };
                             assert_eq!(state, Some(expected));
                         }
                         Err(refused) => {

@@ -199,6 +199,7 @@ pub(crate) fn issue() -> Issue {
         labels: Vec::new(),
         priority: None,
         assignee: None,
+        status_reason: None,
     }
 }
 

@@ -42,6 +42,9 @@ pub struct IssueView {
     /// The person who is responsible.
     #[serde(default)]
     pub assignee: Option<String>,
+    /// What was said when its status last changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_reason: Option<String>,
     /// The agent that works on it, if a session has it and an agent has acted in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
@@ -135,6 +138,7 @@ impl From<Issue> for IssueView {
             labels: issue.labels,
             priority: issue.priority,
             assignee: issue.assignee,
+            status_reason: issue.status_reason,
             worker: None,
             progress: None,
         }

@@ -209,6 +209,12 @@ test('closing an issue against its criteria lists them first', async (t) => {
   await visitor.sees('Never met', visitor.page.locator('main'));
   await visitor.sees('Still open below', visitor.page.locator('main'));
   assert.equal((await world.operator('issue_show', { number: issue.number })).issue.status, 'open');
+  await visitor.page.getByLabel('Reason').fill('The customer left.');
+  await visitor.button('Resolve').click();
+  await visitor.sees('Reason: The customer left.', visitor.page.locator('#reason'));
+  await world.operator('issue_transition', { number: issue.number, status: 'open' });
+  await visitor.open(world.path(`/issues/${issue.number}`));
+  assert.equal(await visitor.page.locator('#reason').count(), 0, 'it is open again, and no reason was given');
 });
 
 test('a claim on the issue is accepted and returned there, one by one', async (t) => {

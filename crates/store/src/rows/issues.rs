@@ -11,12 +11,12 @@ use super::events::Stamp;
 use super::lists::Lock;
 use super::{opt_time, time, word};
 use crate::sql::Row;
-use crate::{Error, ErrorKind, Tx, sql};
+use crate::{Dialect, Error, ErrorKind, Tx, sql};
 
 macro_rules! columns {
     () => {
         "id, project_id, number, title, body, status, assignment, revision, created_by, \
-         created_at, updated_at, defer_until, judged, labels, priority, assignee"
+         created_at, updated_at, defer_until, judged, labels, priority, assignee, status_reason"
     };
 }
 
@@ -52,7 +52,7 @@ impl Tx<'_> {
             sql!(
                 "INSERT INTO issues (",
                 columns!(),
-                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"
+                ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
             ),
             &[
                 (&id).into(),
@@ -71,6 +71,7 @@ impl Tx<'_> {
                 labels.as_deref().into(),
                 issue.priority.map(Priority::name).into(),
                 issue.assignee.as_deref().into(),
+                issue.status_reason.as_deref().into(),
             ],
         )?;
         self.index_issue(&id, &issue.title, &issue.body)
@@ -101,8 +102,12 @@ impl Tx<'_> {
     pub fn update_issue(&mut self, issue: &Issue) -> Result<(), Error> {
         let id = issue.id.to_string();
         self.write(
-            in_log_order!(self, "issues", "UPDATE issues SET status = $2 WHERE id = $1"),
-            &[(&id).into(), issue.status.name().into()],
+            in_log_order!(
+                self,
+                "issues",
+                "UPDATE issues SET status = $2, status_reason = $3 WHERE id = $1"
+            ),
+            &[(&id).into(), issue.status.name().into(), issue.status_reason.as_deref().into()],
         )?;
         self.touch_issue(issue)
     }
@@ -194,6 +199,15 @@ impl Tx<'_> {
         self.first(sql!("SELECT number FROM issues WHERE id = $1"), &[(&id).into()], |r| r.int(0))
     }
 
+    /// Fills in what was said when the status of each issue last changed, as the log says. Exports
+    /// from before that column lack it.
+    pub(crate) fn fill_status_reasons(&mut self) -> Result<(), Error> {
+        self.migrate(match self.dialect() {
+            Dialect::Sqlite => include_str!("../schema/sqlite/status_reasons.sql"),
+            Dialect::Postgres => include_str!("../schema/postgres/status_reasons.sql"),
+        })
+    }
+
     /// Folds a decision into an issue and writes its row and its events.
     pub fn record_issue(
         &mut self,
@@ -250,6 +264,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<Issue, Error> {
             .map(|text| word("priority", text, Priority::parse))
             .transpose()?,
         assignee: row.opt_text(15)?,
+        status_reason: row.opt_text(16)?,
     })
 }
 

@@ -43,17 +43,19 @@ fn refused(refused: &punchlist_core::Refused) -> Error {
 
 fn go(fixture: &Fixture, number: i64, status: IssueStatus) -> Issue {
     let stamp = fixture.stamp();
-    fixture.store.write(move |tx| transition(tx, &stamp, number, status)).unwrap()
+    fixture.store.write(move |tx| transition(tx, &stamp, number, status, None)).unwrap()
 }
 
-fn transition(
+pub(crate) fn transition(
     tx: &mut Tx<'_>,
     stamp: &Stamp,
     number: i64,
     status: IssueStatus,
+    reason: Option<&str>,
 ) -> Result<Issue, Error> {
     let mut state = tx.issue(stamp.project, number, Lock::Row)?;
-    let command = TransitionIssue { status, reason: None, confirm: false };
+    let reason = reason.and_then(|text| Body::new(text).ok());
+    let command = TransitionIssue { status, reason, confirm: false };
     let issue = state.as_ref().ok_or_else(|| Error::new(ErrorKind::Backend, "no issue"))?;
     let (closing, mut ids) = (Closing::default(), ids(77));
     let decided =
@@ -84,7 +86,7 @@ fn the_log_has_the_changes_of_an_issue_in_the_order_of_their_commits_on_postgres
                 inside.send(()).unwrap();
                 released.recv().unwrap();
             }
-            transition(tx, &stamp, 2, IssueStatus::InProgress)
+            transition(tx, &stamp, 2, IssueStatus::InProgress, None)
         })
     });
     entered.recv().unwrap();
@@ -120,6 +122,7 @@ fn every_field_of_an_issue_comes_back(backend: Backend) {
         labels: vec!["a \"b\"".to_owned()],
         priority: None,
         assignee: Some("ann".to_owned()),
+        status_reason: Some("seen twice".to_owned()),
     };
     let written = issue.clone();
     fixture.store.write(move |tx| tx.insert_issue(&written)).unwrap();
@@ -129,6 +132,7 @@ fn every_field_of_an_issue_comes_back(backend: Backend) {
         revision: 13,
         updated_at: at.plus_seconds(5),
         defer_until: None,
+        status_reason: None,
         ..issue.clone()
     };
     assert_eq!(fixture.read(move |tx| tx.issue(project, 7, Lock::No)), Some(issue.clone()));

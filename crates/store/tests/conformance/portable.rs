@@ -10,13 +10,16 @@ use std::thread;
 use punchlist_core::command::{ClaimTodo, NoteTodo, TakeTodo};
 use punchlist_core::event::ProjectOpened;
 use punchlist_core::text::Body;
-use punchlist_core::{ListKind, ProjectId};
+use punchlist_core::{IssueStatus, ListKind, ProjectId};
 use punchlist_store::care;
 use punchlist_store::care::portable::{BadImport, Exported, Imported, Source, write_out};
+use punchlist_store::migrate::MIGRATIONS;
+use punchlist_store::rows::lists::Lock;
 use punchlist_store::{Error, ErrorKind, Options, Stamp, Store, Tx, sql};
 use punchlist_testkit::{Backend, TestStore};
 
 use crate::fixture::{Fixture, ids};
+use crate::issues::{file, transition};
 
 const BACKENDS: [Backend; 3] = [Backend::SqliteFile, Backend::SqliteMemory, Backend::Postgres];
 const LASTING: [Backend; 2] = [Backend::SqliteFile, Backend::Postgres];
@@ -120,6 +123,50 @@ fn an_export_imports_into_any_store_and_exports_to_the_same_bytes() {
         }
     }
 }
+
+/// The reasons for which issues moved came with a later column. An export from before it has them
+/// in its log.
+#[test]
+fn an_older_export_gets_the_reasons_of_its_issues_from_its_log() {
+    for backend in BACKENDS {
+        let fixture = Fixture::new(backend);
+        let stamp = fixture.stamp();
+        for (number, to) in [(1, &[(IssueStatus::Triaged, None)][..]), (2, &[]), (3, &MOVED)] {
+            file(&fixture.store, &stamp, "one", "", number as u128).unwrap();
+            for &(status, reason) in to {
+                let stamp = stamp.clone();
+                let go = move |tx: &mut Tx<'_>| transition(tx, &stamp, number, status, reason);
+                fixture.store.write(go).unwrap();
+            }
+        }
+        let (text, _) = export(&fixture.store);
+        let known = MIGRATIONS.last().unwrap().version;
+        let older = text
+            .replacen(&format!("\"schema\":{known}"), "\"schema\":35", 1)
+            .replace(",\"status_reason\":null", "")
+            .replace(",\"status_reason\":\"not ours\"", "");
+        assert!(!older.contains("status_reason"), "{older}");
+        let place = TestStore::new(backend);
+        let new = place.open();
+        import(&new, &older).unwrap();
+        let read = |store: &Store| {
+            let project = stamp.project;
+            let issue = move |number| {
+                let found = store.read(move |tx| tx.issue(project, number, Lock::No)).unwrap();
+                found.unwrap()
+            };
+            [1, 2, 3].map(issue)
+        };
+        let issues = read(&new);
+        assert_eq!(issues, read(&fixture.store));
+        let reasons = issues.map(|issue| issue.status_reason);
+        assert_eq!(reasons, [None, None, Some("not ours".to_owned())]);
+    }
+}
+
+/// Only what was said last counts.
+const MOVED: [(IssueStatus, Option<&str>); 2] =
+    [(IssueStatus::Triaged, Some("seen twice")), (IssueStatus::Rejected, Some("not ours"))];
 
 #[test]
 fn a_store_that_is_not_empty_imports_nothing() {

@@ -96,6 +96,7 @@ pub(crate) fn issue(
         labels: Vec::new(),
         priority: *priority,
         assignee: assignee.then(|| "ada".to_owned()),
+        status_reason: None,
     }
 }
 

@@ -72,6 +72,7 @@ pub(super) fn draw(visit: &Visit, shown: &Output, actions: &Markup) -> Markup {
                 @if let Some(until) = deferred { span.tag { "deferred until " (words::until(until, visit.now())) } }
                 span.hint { "changed " (words::ago(issue.updated_at, visit.now())) }
             }
+            @if let Some(reason) = &issue.status_reason { p.hint id="reason" { "Reason: " (reason) } }
         },
         actions: Some(actions),
     })

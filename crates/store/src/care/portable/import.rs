@@ -159,6 +159,7 @@ impl<'r> Source<'r> {
         }
         if self.is_older {
             tx.fill_taken()?;
+            tx.fill_status_reasons()?;
         }
         close(tx, &imported)?;
         Ok(imported)
