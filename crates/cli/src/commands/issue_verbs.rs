@@ -46,7 +46,7 @@ fn close() -> Command {
         .about("Close an issue as resolved, or as rejected")
         .arg(number())
         .arg(switch("rejected", "Close it as rejected: it will not be done"))
-        .arg(text("reason", "TEXT", "Why; it goes into the issue's history"))
+        .arg(text("reason", "TEXT", "Why; it is shown with the issue"))
         .arg(switch("yes", "Close it even if child issues are open"))
         .after_help("Example: punch issue close 3 --reason 'Shipped in 1.2'")
 }
@@ -55,7 +55,7 @@ fn reopen() -> Command {
     Command::new("reopen")
         .about("Open a closed issue again")
         .arg(number())
-        .arg(text("reason", "TEXT", "Why; it goes into the issue's history"))
+        .arg(text("reason", "TEXT", "Why; it is shown with the issue"))
         .after_help("Example: punch issue reopen 3 --reason 'It is back'")
 }
 
