@@ -6,7 +6,7 @@
 
 mod field;
 
-pub use field::{Bounds, Choice, Field, FieldKind, plain};
+pub use field::{Bounds, Choice, Field, FieldKind, Format, plain};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -32,11 +32,15 @@ const FIELD_WORDS: [&str; 12] = [
     "examples",
 ];
 
+/// The keywords of a field whose values are texts.
+const TEXTS: [&str; 3] = ["title", "description", "format"];
+
 /// The keywords a form may use besides its fields.
 const FORM_WORDS: [&str; 6] =
     ["type", "title", "description", "properties", "required", "additionalProperties"];
 
-/// The JSON Schema of the forms that `check` accepts. It cannot say that `required` names fields.
+/// The JSON Schema of the forms that `check` accepts. It cannot say that `required` names fields, or
+/// that a value fits its field.
 #[must_use]
 pub fn meta_schema() -> Value {
     let words = |words: &[&str]| -> Map<String, Value> {
@@ -45,10 +49,23 @@ pub fn meta_schema() -> Value {
     let mut field = words(&FIELD_WORDS);
     field.insert("type".to_owned(), json!({ "enum": FieldKind::NAMES }));
     field.insert("enum".to_owned(), json!({ "type": "array", "minItems": 1 }));
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    field.insert("enumNames".to_owned(), texts.clone());
+    for word in TEXTS {
+        field.insert(word.to_owned(), json!({ "type": "string" }));
+    }
+    for word in ["minimum", "maximum"] {
+        field.insert(word.to_owned(), json!({ "type": "number" }));
+    }
+    for word in ["minLength", "maxLength"] {
+        field.insert(word.to_owned(), json!({ "type": "integer", "minimum": 0 }));
+    }
     let mut form = words(&FORM_WORDS);
     form.insert("type".to_owned(), json!({ "const": "object" }));
-    let names = json!({ "type": "array", "items": { "type": "string" } });
-    form.insert("required".to_owned(), names);
+    form.insert("required".to_owned(), texts);
+    for word in ["title", "description"] {
+        form.insert(word.to_owned(), json!({ "type": "string" }));
+    }
     let field = json!({ "type": "object", "properties": field, "required": ["type"],
         "additionalProperties": false });
     let fields = json!({ "type": "object", "minProperties": 1, "additionalProperties": field });
@@ -91,6 +108,7 @@ impl Form {
             return Err("the schema's type must be \"object\"".to_owned());
         }
         known("the schema", object, &FORM_WORDS)?;
+        are_texts("the schema", object, &["title", "description"])?;
         let Some(fields) = self.properties() else {
             return Err("the schema has no `properties`".to_owned());
         };
@@ -98,6 +116,7 @@ impl Form {
             return Err("the schema has no fields".to_owned());
         }
         fields.iter().try_for_each(|(name, field)| check_field(name, field))?;
+        self.fields().iter().try_for_each(Field::check)?;
         let required = object.get("required").map(Value::as_array);
         match required {
             None => Ok(()),
@@ -148,11 +167,44 @@ fn check_field(name: &str, schema: &Value) -> Result<(), String> {
             ));
         }
     }
-    known(&format!("field `{name}`"), field, &FIELD_WORDS)?;
+    let what = format!("field `{name}`");
+    known(&what, field, &FIELD_WORDS)?;
+    are_texts(&what, field, &TEXTS)?;
+    if let Some(word) =
+        ["minimum", "maximum"].into_iter().find(|word| is_not(field, word, Value::is_number))
+    {
+        return Err(format!("the {word} of {what} must be a number"));
+    }
+    if let Some(word) =
+        ["minLength", "maxLength"].into_iter().find(|word| is_not(field, word, is_length))
+    {
+        return Err(format!("the {word} of {what} must be an integer from 0"));
+    }
+    let is_texts =
+        |names: &Value| names.as_array().is_some_and(|names| names.iter().all(Value::is_string));
+    if is_not(field, "enumNames", is_texts) {
+        return Err(format!("the enumNames of {what} must be a list of texts"));
+    }
     if field.get("enum").is_some_and(|choices| choices.as_array().is_none_or(Vec::is_empty)) {
         return Err(format!("the enum of field `{name}` must be a list with something in it"));
     }
     Ok(())
+}
+
+fn is_length(value: &Value) -> bool {
+    value.as_f64().is_some_and(|number| number >= 0.0 && number.fract() == 0.0)
+}
+
+/// Is this keyword there, with a value that is not as it must be?
+fn is_not(object: &Map<String, Value>, word: &str, fits: impl Fn(&Value) -> bool) -> bool {
+    object.get(word).is_some_and(|value| !fits(value))
+}
+
+fn are_texts(what: &str, object: &Map<String, Value>, words: &[&str]) -> Result<(), String> {
+    match words.iter().find(|word| is_not(object, word, Value::is_string)) {
+        None => Ok(()),
+        Some(word) => Err(format!("the {word} of {what} must be a text")),
+    }
 }
 
 fn known(what: &str, object: &Map<String, Value>, words: &[&str]) -> Result<(), String> {

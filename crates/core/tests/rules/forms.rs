@@ -1,7 +1,7 @@
 //! Forms (K-38): which are asked, how a field is read from its schema, which answers fit, and what a
 //! person's typing means.
 
-use punchlist_core::gate::form::{Bounds, Choice, Field, FieldKind, Form};
+use punchlist_core::gate::form::{Bounds, Choice, Field, FieldKind, Form, Format};
 use serde_json::{Number, Value, json};
 
 /// A form of one field that may be left out.
@@ -33,6 +33,27 @@ fn flat_form_is_accepted_and_other_forms_are_refused_with_the_reason() {
         (json!({"properties": {"a": {"type": "string"}}, "required": "a"}), "list"),
         (json!({"properties": {"a": {"type": "string", "enum": []}}}), "enum"),
         (json!({"properties": {"a": {"type": "string"}}, "allOf": []}), "allOf"),
+        (json!({"properties": {"a": {"type": "string"}}, "title": 7}), "title of the schema"),
+        (json!({"properties": {"a": {"type": "string", "title": 7}}}), "title of field `a`"),
+        (json!({"properties": {"a": {"type": "string", "format": 7}}}), "format of field `a`"),
+        (json!({"properties": {"a": {"type": "number", "minimum": "x"}}}), "minimum"),
+        (json!({"properties": {"a": {"type": "string", "minLength": -4}}}), "minLength"),
+        (json!({"properties": {"a": {"type": "string", "enumNames": [1]}}}), "enumNames"),
+        // Nobody could answer these.
+        (json!({"properties": {"a": {"type": "string", "enum": ["s", 1]}}}), "1 in the enum"),
+        (
+            json!({"properties": {"a": {"type": "integer", "minimum": 9, "maximum": 1}}}),
+            "at least 9",
+        ),
+        (
+            json!({"properties": {"a": {"type": "string", "minLength": 9, "maxLength": 1}}}),
+            "at least 9",
+        ),
+        (json!({"properties": {"a": {"type": "string", "default": 7}}}), "default"),
+        (
+            json!({"properties": {"a": {"type": "integer", "enum": [1, 2], "default": 3}}}),
+            "default",
+        ),
     ] {
         let fault = Form(bad.clone()).check().unwrap_err();
         assert!(fault.contains(word), "{bad}: {fault}");
@@ -60,7 +81,9 @@ fn schema_of_a_field_is_read_in_the_order_of_the_form() {
         "where": { "type": "string", "title": "Region", "enum": ["eu", "us"],
             "enumNames": ["Europe"], "default": "eu", "minLength": 2 },
         "size": { "type": "integer", "description": "In GB", "minimum": 2, "maximum": 9 },
-        "load": { "type": "number", "minimum": "2", "minLength": 2, "default": null },
+        "load": { "type": "number", "minimum": "2", "minLength": 2, "default": null, "format": "date" },
+        "day": { "type": "string", "format": "date" },
+        "colour": { "type": "string", "format": "colour" },
         "canary": { "type": "boolean", "minimum": 2 } } }));
     let field = |name: &'static str, kind| Field {
         name,
@@ -68,6 +91,7 @@ fn schema_of_a_field_is_read_in_the_order_of_the_form() {
         description: None,
         is_required: false,
         kind,
+        format: None,
         choices: Vec::new(),
         default: None,
     };
@@ -86,8 +110,11 @@ fn schema_of_a_field_is_read_in_the_order_of_the_form() {
         ..field("size", FieldKind::Integer(Bounds { least: Some(&two), most: Some(&nine) }))
     };
     let third = field("load", FieldKind::Number(Bounds::default()));
-    let fourth = field("canary", FieldKind::Boolean);
-    assert_eq!(form.fields(), [first, second, third, fourth]);
+    let any_text = FieldKind::Text(Bounds::default());
+    let day = Field { format: Some(Format::Date), ..field("day", any_text) };
+    let colour = field("colour", any_text);
+    let last = field("canary", FieldKind::Boolean);
+    assert_eq!(form.fields(), [first, second, third, day, colour, last]);
     assert_eq!(form.description(), Some("Where to"));
     assert_eq!(Form(json!({})).fields(), []);
 }
@@ -107,6 +134,50 @@ fn client_gets_the_fields_without_the_words_about_the_form() {
     assert_eq!(Form(form).only_fields(), Some(only));
 }
 
+/// The formats that MCP has for a text are checked; any other one is only a word for people.
+#[test]
+fn a_text_with_a_format_must_have_it() {
+    for (format, fits, other, must) in [
+        (
+            "date",
+            &["2026-11-18"][..],
+            &["soon", "2026-13-01", "2026-11-18T09:00:00Z", ""][..],
+            "a date",
+        ),
+        (
+            "date-time",
+            &["2026-11-18T09:00:00Z", "2026-11-18T09:00:00+01:00"],
+            &["2026-11-18", "now"],
+            "a time",
+        ),
+        (
+            "email",
+            &["ada@example.org"],
+            &["nobody", "a@", "@b", "a b@c", "a@b@c"],
+            "an e-mail address",
+        ),
+        (
+            "uri",
+            &["https://example.org/?a=b", "urn:isbn:1", "mailto:a@b"],
+            &["example.org", "1:a", "https:", "a b:c"],
+            "an address",
+        ),
+        ("colour", &["anything"], &[], ""),
+    ] {
+        let form = of_one("it", &json!({ "type": "string", "format": format }));
+        assert_eq!(form.check(), Ok(()));
+        for text in fits {
+            assert_eq!(form.check_response(&json!({ "it": text })), Ok(()), "{format}: {text}");
+        }
+        for text in other {
+            let [fault] = &form.check_response(&json!({ "it": text })).unwrap_err()[..] else {
+                panic!("{text}")
+            };
+            assert!(fault.contains(must), "{format}: {text}: {fault}");
+        }
+    }
+}
+
 /// What fits, and the words for what does not.
 #[test]
 fn field_says_what_is_wrong_with_an_answer() {
@@ -124,6 +195,7 @@ fn field_says_what_is_wrong_with_an_answer() {
         (&number, json!("3"), Some("`it` must be of type number")),
         (&whole, json!(-7), None),
         (&whole, json!(u64::MAX), None),
+        (&whole, json!(3.0), None),
         (&whole, json!(2.5), Some("`it` must be of type integer")),
         (&text, json!("ab"), None),
         (&text, json!("abc"), None),
@@ -134,6 +206,7 @@ fn field_says_what_is_wrong_with_an_answer() {
         (&switch, json!(false), None),
         (&switch, json!(0), Some("`it` must be of type boolean")),
         (&choice, json!(2), None),
+        (&choice, json!(2.0), None),
         (&choice, json!(3), Some("`it` must be one of 1, 2")),
         (&choice, json!("2"), Some("`it` must be of type integer")),
         (&choice, Value::Null, None),

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use crate::text;
+use crate::{Time, text};
 
 /// A field of a form, as its schema describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Field<'a> {
     /// Must it be answered?
     pub is_required: bool,
     pub kind: FieldKind<'a>,
+    /// What kind of text it is, if only that fits.
+    pub format: Option<Format>,
     /// The only values that fit; empty: any value of the kind.
     pub choices: Vec<Choice<'a>>,
     /// The answer unless the person gives another one.
@@ -27,6 +29,56 @@ pub enum FieldKind<'a> {
     Number(Bounds<'a>),
     Integer(Bounds<'a>),
     Boolean,
+}
+
+/// The kinds of text that an answer is checked for. Any other `format` is only for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Date,
+    DateTime,
+    Email,
+    Uri,
+}
+
+impl Format {
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "date" => Some(Self::Date),
+            "date-time" => Some(Self::DateTime),
+            "email" => Some(Self::Email),
+            "uri" => Some(Self::Uri),
+            _ => None,
+        }
+    }
+
+    fn fits(self, text: &str) -> bool {
+        let is_word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
+        match self {
+            // The parser also takes a date with a time behind it.
+            Self::Date => {
+                text.len() == "2026-11-18".len() && text.parse::<jiff::civil::Date>().is_ok()
+            }
+            Self::DateTime => Time::parse(text).is_some(),
+            Self::Email => text.split_once('@').is_some_and(|(local, domain)| {
+                is_word(local) && is_word(domain) && !domain.contains('@')
+            }),
+            Self::Uri => text.split_once(':').is_some_and(|(scheme, rest)| {
+                let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+                scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                    && scheme.chars().all(is_scheme)
+                    && is_word(rest)
+            }),
+        }
+    }
+
+    const fn must_be(self) -> &'static str {
+        match self {
+            Self::Date => "must be a date, e.g. 2026-11-18",
+            Self::DateTime => "must be a time with its zone, e.g. 2026-11-18T09:00:00Z",
+            Self::Email => "must be an e-mail address",
+            Self::Uri => "must be an address, e.g. https://example.org",
+        }
+    }
 }
 
 /// The smallest and the largest value, both allowed.
@@ -74,7 +126,11 @@ impl<'a> FieldKind<'a> {
         match self {
             Self::Text(_) => value.is_string(),
             Self::Number(_) => value.is_number(),
-            Self::Integer(_) => value.is_i64() || value.is_u64(),
+            // As JSON Schema has it, 3.0 is an integer.
+            Self::Integer(_) => {
+                let is_whole = |number: f64| number.fract() == 0.0;
+                value.is_i64() || value.is_u64() || value.as_f64().is_some_and(is_whole)
+            }
             Self::Boolean => value.is_boolean(),
         }
     }
@@ -108,11 +164,38 @@ impl<'a> Field<'a> {
             description: text("description"),
             is_required,
             kind: FieldKind::of(schema),
+            format: match schema.get("type") {
+                Some(kind) if kind == "string" => text("format").and_then(Format::parse),
+                _ => None,
+            },
             choices: choices
                 .enumerate()
                 .map(|(n, value)| Choice { value, title: title(n) })
                 .collect(),
             default: schema.get("default").filter(|value| !value.is_null()),
+        }
+    }
+
+    /// Can it be answered? If not, what is wrong with it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let name = self.name;
+        if let FieldKind::Text(bounds) | FieldKind::Number(bounds) | FieldKind::Integer(bounds) =
+            self.kind
+            && let (Some(least), Some(most)) = (bounds.least, bounds.most)
+            && least.as_f64() > most.as_f64()
+        {
+            return Err(format!(
+                "no value of field `{name}` is at least {least} and at most {most}"
+            ));
+        }
+        for choice in &self.choices {
+            if let Some(what) = self.misfit(choice.value) {
+                return Err(format!("{} in the enum of field `{name}` {what}", choice.value));
+            }
+        }
+        match self.default.and_then(|default| self.misfit(default)) {
+            None => Ok(()),
+            Some(what) => Err(format!("the default of field `{name}` {what}")),
         }
     }
 
@@ -130,12 +213,18 @@ impl<'a> Field<'a> {
         if !self.kind.fits(value) {
             return Some(format!("must be of type {}", self.kind.name()));
         }
-        if !self.choices.is_empty() && self.choices.iter().all(|choice| choice.value != value) {
+        if !self.choices.is_empty()
+            && !self.choices.iter().any(|choice| is_same(choice.value, value))
+        {
             let shown: Vec<String> =
                 self.choices.iter().map(|choice| choice.value.to_string()).collect();
             return Some(format!("must be one of {}", shown.join(", ")));
         }
-        self.kind.out_of_bounds(value)
+        let is_other = |format: &Format| value.as_str().is_some_and(|text| !format.fits(text));
+        match self.format.filter(is_other) {
+            Some(format) => Some(format.must_be().to_owned()),
+            None => self.kind.out_of_bounds(value),
+        }
     }
 
     /// The value a person typed, by the field's kind; `None` if nothing was typed. What cannot be
@@ -158,6 +247,11 @@ impl<'a> Field<'a> {
         };
         Some(value.unwrap_or_else(|| typed.into()))
     }
+}
+
+/// Are two values equal? `3` and `3.0` are.
+fn is_same(one: &Value, other: &Value) -> bool {
+    one == other || one.is_number() && other.is_number() && one.as_f64() == other.as_f64()
 }
 
 /// A value in the words that `Field::read` takes for it: a text without quotes.
