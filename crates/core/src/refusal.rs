@@ -42,7 +42,10 @@ pub enum Misplaced {
 #[serde(rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Refusal {
     /// No such todo within reach of the caller.
-    UnknownTodo { todo_id: String, list: Option<ListKind> },
+    UnknownTodo {
+        todo_id: String,
+        list: Option<ListKind>,
+    },
     /// Completed or cancelled is final.
     AlreadySettled {
         todo_id: TodoId,
@@ -63,77 +66,178 @@ pub enum Refusal {
         outcome: Option<String>,
     },
     /// The move does not start from the item's status.
-    WrongStatus { action: Move, current: Status, expected: Vec<Status> },
+    WrongStatus {
+        action: Move,
+        current: Status,
+        expected: Vec<Status>,
+    },
     /// The date is over, where only a later one makes sense.
-    PastDate { given: String },
+    PastDate {
+        given: String,
+    },
     /// The authority table says no.
-    NotPermitted { role: Role, action: Action, list: ListKind, todo_kind: TodoKind, denial: Denial },
+    NotPermitted {
+        role: Role,
+        action: Action,
+        list: ListKind,
+        todo_kind: TodoKind,
+        denial: Denial,
+    },
     /// Only one item may be in progress, and another is.
-    OneInProgress { todo_id: TodoId, title: String },
+    OneInProgress {
+        todo_id: TodoId,
+        title: String,
+    },
     /// Only one item may be in progress, and the request marks several.
-    SeveralInProgress { titles: Vec<String> },
+    SeveralInProgress {
+        titles: Vec<String>,
+    },
     /// The active tier is full.
-    ActiveFull { limit: u32, active: u64 },
+    ActiveFull {
+        limit: u32,
+        active: u64,
+    },
     /// The backlog is full.
-    BacklogFull { limit: u32, backlog: u64 },
+    BacklogFull {
+        limit: u32,
+        backlog: u64,
+    },
     /// The list would have too many open items, or one call adds too many.
-    ListFull { limit: u64, open: u64, added: u64 },
+    ListFull {
+        limit: u64,
+        open: u64,
+        added: u64,
+    },
     /// A completion or cancellation needs an outcome here.
     OutcomeRequired,
     /// The act needs a reason.
-    ReasonRequired { action: Action },
+    ReasonRequired {
+        action: Action,
+    },
     /// Another open item has this text, or the request contains it twice.
-    DuplicateText { text: String },
+    DuplicateText {
+        text: String,
+    },
     /// Two items of the request have the same id.
-    DuplicateId { id: String },
+    DuplicateId {
+        id: String,
+    },
     /// The item is held; its hold must be lifted first.
-    Held { title: String, reason: String },
+    Held {
+        title: String,
+        reason: String,
+    },
     /// There is no claim to judge.
-    NoClaim { title: String },
+    NoClaim {
+        title: String,
+    },
     /// The item has been claimed and waits for its reviewer.
-    AlreadyClaimed { title: String, by: String, at: Time },
+    AlreadyClaimed {
+        title: String,
+        by: String,
+        at: Time,
+    },
     /// The operator has confirmed it before.
-    AlreadyRatified { title: String, at: Time },
+    AlreadyRatified {
+        title: String,
+        at: Time,
+    },
     /// A criterion is claimed and accepted, never started.
-    CriterionNotStartable { title: String },
+    CriterionNotStartable {
+        title: String,
+    },
     /// Somebody else holds it.
-    AlreadyTaken { todo_id: TodoId, title: String, holder: String, until: Time },
+    AlreadyTaken {
+        todo_id: TodoId,
+        title: String,
+        holder: String,
+        until: Time,
+    },
     /// Another agent was assigned it.
-    AssignedToAnother { todo_id: TodoId, title: String, agent: AgentPath },
+    AssignedToAnother {
+        todo_id: TodoId,
+        title: String,
+        agent: AgentPath,
+    },
     /// The write named an epoch that is not the caller's current lease.
-    StaleEpoch { todo_id: TodoId, epoch: i64, current: i64, holder: Option<String> },
+    StaleEpoch {
+        todo_id: TodoId,
+        epoch: i64,
+        current: i64,
+        holder: Option<String>,
+    },
     /// The item is deferred until a date.
-    Deferred { title: String, until: Time },
+    Deferred {
+        title: String,
+        until: Time,
+    },
     /// The sign-off would cover changes that the operator has not seen.
-    ChangedSinceAsked { number: i64, changed: Vec<Part>, revision: i64 },
+    ChangedSinceAsked {
+        number: i64,
+        changed: Vec<Part>,
+        revision: i64,
+    },
     /// A sign-off would accept criteria that nobody claimed.
-    UnclaimedCriteria { number: i64, criteria: Vec<String> },
+    UnclaimedCriteria {
+        number: i64,
+        criteria: Vec<String>,
+    },
     /// Only the operator names the model of a run that another process executes.
-    MayNotChooseModel { role: Role },
+    MayNotChooseModel {
+        role: Role,
+    },
     /// The token does not reach this.
-    OutOfReach { missing: String },
+    OutOfReach {
+        missing: String,
+    },
     /// Without an operator's token nobody could change the rule back.
     NoOperatorToken,
     /// There is no such token.
-    UnknownToken { id: String },
+    UnknownToken {
+        id: String,
+    },
     /// The new parent is not in this list, or would make a cycle.
-    BadParent { todo_id: TodoId },
+    BadParent {
+        todo_id: TodoId,
+    },
     /// The parent is at the deepest level of a plan.
-    PlanTooDeep { limit: usize },
+    PlanTooDeep {
+        limit: usize,
+    },
     /// Other tasks must be settled first.
-    Waiting { title: String, waits_for: Vec<String> },
+    Waiting {
+        title: String,
+        waits_for: Vec<String>,
+    },
     /// A task above it is cancelled.
-    BelowCancelled { title: String, above: String },
+    BelowCancelled {
+        title: String,
+        above: String,
+    },
     /// Tasks would wait for each other.
-    AfterItself { tasks: Vec<String> },
+    AfterItself {
+        tasks: Vec<String>,
+    },
     /// The plan's file has other tasks than the plan.
-    PlanChanged { new: Vec<String>, missing: Vec<String> },
+    PlanChanged {
+        new: Vec<String>,
+        missing: Vec<String>,
+    },
     /// The item cannot be moved there.
-    BadPlace { title: String, why: Misplaced },
+    BadPlace {
+        title: String,
+        why: Misplaced,
+    },
     /// No issue of this number in the project.
-    UnknownIssue { number: i64 },
+    UnknownIssue {
+        number: i64,
+    },
     /// An open issue is a duplicate.
-    LookAlike { number: i64, title: String, status: IssueStatus },
+    LookAlike {
+        number: i64,
+        title: String,
+        status: IssueStatus,
+    },
     /// No move leads there from the issue's status.
     WrongIssueStatus {
         number: i64,
@@ -154,55 +258,125 @@ pub enum Refusal {
         void: Option<Void>,
     },
     /// No item has this text.
-    NoSuchText { text: String, nearest: Vec<String>, is_empty: bool },
+    NoSuchText {
+        text: String,
+        nearest: Vec<String>,
+        is_empty: bool,
+    },
     /// Several items match.
-    AmbiguousText { text: String, texts: Vec<String> },
+    AmbiguousText {
+        text: String,
+        texts: Vec<String>,
+    },
     /// A sign-off lets the session that asked close the issue, and there is no such session.
-    SignOffNeedsSession { number: i64 },
+    SignOffNeedsSession {
+        number: i64,
+    },
     /// The session has no issue, so there is no checklist.
     Unbound,
     /// No such session in the project.
-    UnknownSession { session: String },
+    UnknownSession {
+        session: String,
+    },
     /// One host process has several live sessions, and the call does not say which one.
-    SessionAmbiguous { sessions: Vec<SessionId> },
+    SessionAmbiguous {
+        sessions: Vec<SessionId>,
+    },
     /// A host executes the run, so no other process does.
-    HostedRun { run: RunId, model: String },
+    HostedRun {
+        run: RunId,
+        model: String,
+    },
     /// The issue that was named is not the one the session is bound to.
-    OtherIssue { number: i64, bound: Option<i64> },
+    OtherIssue {
+        number: i64,
+        bound: Option<i64>,
+    },
     /// The session is over.
-    SessionEnded { session: SessionId, at: Time },
+    SessionEnded {
+        session: SessionId,
+        at: Time,
+    },
     /// Another session works on the issue.
-    IssueHeld { number: i64, session: SessionId, title: String, take_over: bool },
+    IssueHeld {
+        number: i64,
+        session: SessionId,
+        title: String,
+        take_over: bool,
+    },
     /// The session works on an issue already.
-    AlreadyBound { number: i64 },
+    AlreadyBound {
+        number: i64,
+    },
     /// The session works on an issue, whose checklist is its list.
-    HasChecklist { number: i64 },
+    HasChecklist {
+        number: i64,
+    },
     /// Lists of sessions are switched off.
     SessionListsOff,
     /// An issue cannot be linked to itself.
-    SelfLink { number: i64 },
+    SelfLink {
+        number: i64,
+    },
     /// The other issue was closed as a duplicate of this one: both would be closed, and no issue left.
-    DuplicateCircle { number: i64, of: i64 },
+    DuplicateCircle {
+        number: i64,
+        of: i64,
+    },
     /// They are linked this way already.
-    AlreadyLinked { number: i64, kind: LinkKind, to: i64 },
+    AlreadyLinked {
+        number: i64,
+        kind: LinkKind,
+        to: i64,
+    },
     /// They are not linked this way.
-    NotLinked { number: i64, kind: LinkKind, to: i64 },
+    NotLinked {
+        number: i64,
+        kind: LinkKind,
+        to: i64,
+    },
     /// Child issues are open, and nobody confirmed.
-    OpenChildren { number: i64, children: Vec<i64> },
+    OpenChildren {
+        number: i64,
+        children: Vec<i64>,
+    },
     /// Tasks below it are open: completing it would hide them.
-    OpenSubtasks { todo_id: TodoId, title: String, children: Vec<String>, action: Action },
+    OpenSubtasks {
+        todo_id: TodoId,
+        title: String,
+        children: Vec<String>,
+        action: Action,
+    },
     /// The issue or its checklist has changed since the caller looked.
-    StaleRevision { number: i64, expected: i64, revision: i64, checklist: String },
+    StaleRevision {
+        number: i64,
+        expected: i64,
+        revision: i64,
+        checklist: String,
+    },
     /// The markdown is not a checklist; the faults by line.
-    BadChecklist { faults: Vec<LineFault> },
+    BadChecklist {
+        faults: Vec<LineFault>,
+    },
     /// This role may not ask a person.
-    MayNotAsk { role: Role },
+    MayNotAsk {
+        role: Role,
+    },
     /// This role may not answer gates.
-    MayNotAnswer { role: Role },
+    MayNotAnswer {
+        role: Role,
+    },
     /// No such permission in the project.
-    UnknownPermission { permission: String },
+    UnknownPermission {
+        permission: String,
+    },
     /// No such gate in the project.
-    UnknownGate { gate: String },
+    UnknownGate {
+        gate: String,
+    },
+    OtherQuestion {
+        gate: String,
+    },
     /// A gate is answered once.
     AlreadyAnswered {
         gate: GateId,
@@ -214,107 +388,234 @@ pub enum Refusal {
         response: Option<Box<Value>>,
     },
     /// Nothing was permitted for good by this gate.
-    NoPermission { gate: GateId },
+    NoPermission {
+        gate: GateId,
+    },
     /// A form that cannot be asked.
-    BadForm { fault: String },
+    BadForm {
+        fault: String,
+    },
     /// An answer that does not fit its form.
-    BadResponse { faults: Vec<String> },
+    BadResponse {
+        faults: Vec<String>,
+    },
     /// The answer to an escalation is none that it knows.
-    UnknownAnswer { expected: String },
+    UnknownAnswer {
+        expected: String,
+    },
     /// This role neither delegates nor takes delegated work.
-    MayNotDelegate { role: Role },
+    MayNotDelegate {
+        role: Role,
+    },
     /// The name of a specialist must be one word.
-    BadAgentType { name: String },
+    BadAgentType {
+        name: String,
+    },
     /// No such delegation in the project.
-    UnknownDelegation { delegation: String },
+    UnknownDelegation {
+        delegation: String,
+    },
     /// Returned, failed and cancelled are final.
-    DelegationOver { delegation: DelegationId, state: DelegationState },
+    DelegationOver {
+        delegation: DelegationId,
+        state: DelegationState,
+    },
     /// Runs are not for this role.
-    MayNotRun { role: Role },
+    MayNotRun {
+        role: Role,
+    },
     /// No model is configured for the agent.
-    NoModel { agent: String },
+    NoModel {
+        agent: String,
+    },
     /// No such run in the project.
-    UnknownRun { run: String },
+    UnknownRun {
+        run: String,
+    },
     /// The run has ended.
-    RunOver { run: RunId, reason: StopReason },
+    RunOver {
+        run: RunId,
+        reason: StopReason,
+    },
     /// Somebody else executes the run now.
-    StaleRun { run: RunId, epoch: i64, current: i64 },
+    StaleRun {
+        run: RunId,
+        epoch: i64,
+        current: i64,
+    },
     /// The report names an epoch that is not the current one.
-    StaleDelegation { delegation: DelegationId, epoch: i64, current: i64, holder: Option<String> },
+    StaleDelegation {
+        delegation: DelegationId,
+        epoch: i64,
+        current: i64,
+        holder: Option<String>,
+    },
     /// Too many delegations are nested.
-    DelegationTooDeep { limit: u32 },
+    DelegationTooDeep {
+        limit: u32,
+    },
     /// There is no proposal to decide on.
-    NoProposal { delegation: DelegationId },
+    NoProposal {
+        delegation: DelegationId,
+    },
     /// It was decided on before.
-    ProposalSettled { delegation: DelegationId, decision: ProposalDecision },
+    ProposalSettled {
+        delegation: DelegationId,
+        decision: ProposalDecision,
+    },
     /// Another agent delegated this.
-    NotYourProposal { delegator: AgentPath },
+    NotYourProposal {
+        delegator: AgentPath,
+    },
     /// To modify a proposal, the new items are required.
     ItemsRequired,
     /// The proposal has no issue to go to.
     NoChecklist,
     /// The file is not a plan.
-    BadPlan { fault: String },
+    BadPlan {
+        fault: String,
+    },
     /// No such plan in the project.
-    UnknownPlan { plan_file: String, branch: String },
+    UnknownPlan {
+        plan_file: String,
+        branch: String,
+    },
     /// The plan is not on this branch, but on these.
-    PlanElsewhere { plan_file: String, branch: String, branches: Vec<String> },
+    PlanElsewhere {
+        plan_file: String,
+        branch: String,
+        branches: Vec<String>,
+    },
     /// No branch is checked out, and none was named.
-    NoBranch { plan_file: String },
+    NoBranch {
+        plan_file: String,
+    },
     /// The list is archived; its items cannot be changed.
-    Archived { at: Time },
+    Archived {
+        at: Time,
+    },
     /// Tasks are open, and nobody confirmed.
-    OpenTasks { open: u64 },
+    OpenTasks {
+        open: u64,
+    },
     /// Tasks would be deleted, and nobody confirmed.
-    Unconfirmed { plans: Vec<PurgedPlan>, tasks: u64 },
+    Unconfirmed {
+        plans: Vec<PurgedPlan>,
+        tasks: u64,
+    },
     /// No line of the backlog could be chosen.
-    BadTodoLine { file: String, line: String, fault: TodoLineFault },
+    BadTodoLine {
+        file: String,
+        line: String,
+        fault: TodoLineFault,
+    },
     /// The plan has tasks already.
-    PlanExists { plan_file: String },
+    PlanExists {
+        plan_file: String,
+    },
     /// The plan did not come from a line of the backlog, or is not there.
-    NoTodoLine { plan_file: String },
+    NoTodoLine {
+        plan_file: String,
+    },
     /// No such agent in the project.
-    UnknownAgent { agent: AgentPath },
+    UnknownAgent {
+        agent: AgentPath,
+    },
     /// A worker may report only its own status.
-    NotYourself { agent: AgentPath },
+    NotYourself {
+        agent: AgentPath,
+    },
     /// A claim needs these kinds of evidence here.
-    EvidenceRequired { missing: Vec<EvidenceKind> },
+    EvidenceRequired {
+        missing: Vec<EvidenceKind>,
+    },
     /// This role may not set up or run missions.
-    MayNotLead { role: Role },
+    MayNotLead {
+        role: Role,
+    },
     /// No mission of this slug in the project.
-    UnknownMission { slug: String, known: Vec<String> },
+    UnknownMission {
+        slug: String,
+        known: Vec<String>,
+    },
     /// No pillar of this slug in the mission.
-    UnknownPillar { mission: String, slug: String, known: Vec<String> },
+    UnknownPillar {
+        mission: String,
+        slug: String,
+        known: Vec<String>,
+    },
     /// No metric of this slug in the mission.
-    UnknownMetric { mission: String, slug: String, known: Vec<String> },
+    UnknownMetric {
+        mission: String,
+        slug: String,
+        known: Vec<String>,
+    },
     /// No template of this name.
-    UnknownTemplate { name: String, known: Vec<String> },
+    UnknownTemplate {
+        name: String,
+        known: Vec<String>,
+    },
     /// The item belongs to another mission.
-    OtherMission { todo_id: TodoId, mission: String },
+    OtherMission {
+        todo_id: TodoId,
+        mission: String,
+    },
     /// The mission, or the pillar, is over.
-    MissionArchived { slug: String },
+    MissionArchived {
+        slug: String,
+    },
     /// A figure that this kind of metric cannot have.
-    BadFigure { metric: String, found: String, expected: String },
+    BadFigure {
+        metric: String,
+        found: String,
+        expected: String,
+    },
     /// The metric has no collector.
-    NoCollector { metric: String },
+    NoCollector {
+        metric: String,
+    },
     /// The agent is at work in this chat: people may only read until it is done.
-    AgentAtWork { conversation: ConversationId, agent: AgentPath },
+    AgentAtWork {
+        conversation: ConversationId,
+        agent: AgentPath,
+    },
     /// No such conversation in the project.
-    UnknownConversation { conversation: String },
+    UnknownConversation {
+        conversation: String,
+    },
     /// No message of this id in the conversation.
-    UnknownMessage { message: String },
+    UnknownMessage {
+        message: String,
+    },
     /// No project of this name in the store.
-    UnknownProject { project: String, known: Vec<String> },
+    UnknownProject {
+        project: String,
+        known: Vec<String>,
+    },
     /// The name belongs to the project of another repository or folder.
-    ProjectTaken { project: String },
+    ProjectTaken {
+        project: String,
+    },
     /// The project was merged into another, which has its work now.
-    ProjectMerged { project: String, into: String },
+    ProjectMerged {
+        project: String,
+        into: String,
+    },
     /// This role may not join projects.
-    MayNotMerge { role: Role },
+    MayNotMerge {
+        role: Role,
+    },
     /// Both projects have something that a project has once.
-    MergeConflict { from: String, into: String, conflicts: Vec<Clash> },
+    MergeConflict {
+        from: String,
+        into: String,
+        conflicts: Vec<Clash>,
+    },
     /// Somebody works in the project that would be merged.
-    ProjectBusy { project: String, at_work: Vec<AtWork> },
+    ProjectBusy {
+        project: String,
+        at_work: Vec<AtWork>,
+    },
     /// A project would be merged, and nobody confirmed.
     MergeUnconfirmed {
         from: String,

@@ -27,6 +27,9 @@ pub const SUBSCRIPTIONS_MAX: usize = 200;
 /// there are more, the old ones are deleted.
 const REPLIES_MAX: usize = 100;
 
+/// How many of its questions a session can answer. When there are more, the oldest ones are forgotten.
+const QUESTIONS_MAX: usize = 100;
+
 /// How long a session is remembered that is not used.
 const KEPT_S: i64 = 7 * 86_400;
 
@@ -65,6 +68,8 @@ pub struct Question {
     /// The session it was asked in.
     pub session: Option<String>,
     pub is_open: bool,
+    /// May the user of the asker's client answer it?
+    pub is_for_user: bool,
     /// Did the user of the asker's client answer?
     pub is_by_client: bool,
 }
@@ -114,6 +119,30 @@ impl Ops {
             let call = &mut Call::new(tx, &envelope, Ask::NAME, ids.clone());
             Ok::<_, Error>(Waiting { question: question(call, &gate)?, reply, has_ended })
         })
+    }
+
+    /// Records that a question was passed on to the client of a session, in a request with this id.
+    pub fn mcp_ask(&self, session: &McpSession, id: &str) -> Result<(), Error> {
+        let (McpSession(holder), id) = (session.clone(), digest(id));
+        Ok(self.store()?.write(move |tx| {
+            let clock = tx.clock()?;
+            tx.forget_mcp_entries(clock.plus_seconds(-KEPT_S))?;
+            let mut asked = tx.mcp_entries(&holder, EntryKind::Question)?;
+            asked.sort_by(|(_, one), (_, other)| other.cmp(one));
+            for (old, _) in asked.iter().skip(QUESTIONS_MAX - 1) {
+                tx.remove_mcp_entry(&holder, EntryKind::Question, old)?;
+            }
+            let at = clock.to_string();
+            tx.put_mcp_entry(&holder, EntryKind::Question, (&id, &at), clock)
+        })?)
+    }
+
+    /// Was the client of this session asked in a request with this id?
+    pub fn mcp_asked(&self, session: &McpSession, id: &str) -> Result<bool, Error> {
+        let (McpSession(holder), id) = (session.clone(), digest(id));
+        let asked =
+            self.store()?.read(move |tx| tx.mcp_entry(&holder, EntryKind::Question, &id))?;
+        Ok(asked.is_some())
     }
 
     /// What the client said about a waiting call, if anything.
@@ -277,6 +306,7 @@ fn question(call: &mut Call<'_, '_>, gate: &str) -> Result<Question, Error> {
         input,
         session: gate.session_id.map(|id| id.to_string()),
         is_open: gate.state == GateState::Open,
+        is_for_user: matches!(gate.details, Details::Ask(_) | Details::Form(_)),
         is_by_client: gate.answered_by.as_ref().is_some_and(|by| by.starts_with("client:")),
     })
 }

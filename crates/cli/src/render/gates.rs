@@ -82,6 +82,9 @@ pub(crate) fn card(gate: &GateView, now: Time) -> String {
         let lead = format!("  {}. ", n + 1);
         shown.push_str(&hanging(&lead, &lead, &line(option), width()));
     }
+    if let Some(about) = gate.schema.as_ref().and_then(Form::description) {
+        shown.push_str(&hanging("  ", "  ", &clean(about), width()));
+    }
     for field in gate.schema.iter().flat_map(Form::fields) {
         let lead = format!("  {}: ", line(field.name));
         shown.push_str(&hanging(&lead, &lead, &asked_for(&field), width()));

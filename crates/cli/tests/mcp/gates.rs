@@ -86,11 +86,83 @@ fn a_form_is_asked_field_by_field_and_checked() {
         let filled = json!({ "region": "eu", "canary": true });
         let answer = ask(&mut talk, "form", &form, &accept(&filled));
         assert_eq!((&answer["state"], &answer["response"]), (&json!("resumed"), &filled));
-        let wrong = accept(&json!({ "region": "moon" }));
-        let refused = ask(&mut talk, "form", &form, &wrong);
-        assert_eq!(refused["error"]["code"], "bad_response", "{era:?}: {refused}");
         talk.end();
     }
+}
+
+/// The agent cannot answer, so it gets no error if the user's answer does not fit: the question stays
+/// open, and a client that repeats its call is asked again.
+#[test]
+fn an_answer_that_does_not_fit_leaves_the_question_open() {
+    let schema = json!({ "properties": { "n": { "type": "integer", "maximum": 5 } } });
+    let form = json!({ "title": "How many?", "schema": schema });
+    for (tool, question, wrong, right) in [
+        ("form", &form, json!({ "n": 9 }), json!({ "n": 3 })),
+        ("ask", &port(), json!({ "answer": "22" }), json!({ "answer": "8443" })),
+    ] {
+        for era in ERAS {
+            let place = Place::sqlite();
+            let operator = place.operator();
+            let mut talk = Talk::asking(&place, era, &[]);
+            let params = json!({ "name": tool, "arguments": question });
+            let answer = match era {
+                Era::Handshake => {
+                    let parked = ask(&mut talk, tool, question, &accept(&wrong));
+                    assert_eq!(parked["state"], "open", "{parked}");
+                    ask(&mut talk, tool, question, &accept(&right))
+                }
+                Era::Stateless => {
+                    let first = talk.request("tools/call", &params);
+                    let retry = retried(&params, &first, &accept(&wrong));
+                    let again = talk.request("tools/call", &retry);
+                    assert_eq!(again["result"], first["result"]);
+                    let retry = retried(&params, &again, &accept(&right));
+                    talk.request("tools/call", &retry)["result"]["structuredContent"].take()
+                }
+            };
+            assert_eq!(answer["state"], "resumed", "{era:?}: {answer}");
+            assert_eq!(told(&place, &operator, &["gate_answered"]), answered_by_client());
+            talk.end();
+        }
+    }
+}
+
+/// What the form as a whole is about is shown above its fields, to every person who is asked.
+#[test]
+fn a_person_reads_what_a_form_is_about() {
+    let schema = json!({ "description": "Only say yes if legal agreed.",
+        "properties": { "ok": { "type": "boolean" } } });
+    let form = json!({ "title": "Legal", "schema": schema });
+    let place = Place::sqlite();
+    let mut talk = Talk::asking(&place, Era::Stateless, &[]);
+    let params = json!({ "name": "form", "arguments": form });
+    let asked = talk.request("tools/call", &params);
+    let question = &asked["result"]["inputRequests"]["answer"]["params"];
+    assert_eq!(question["message"], "Legal\n\nOnly say yes if legal agreed.", "{asked}");
+    talk.end();
+    let operator = place.operator();
+    let inbox = place.punch(["inbox"]).env("PUNCHLIST_TOKEN", &operator).said();
+    assert!(inbox.contains("  Only say yes if legal agreed.\n"), "{inbox}");
+}
+
+/// The state is the whole id of this very question, and nothing that resembles it.
+#[test]
+fn the_state_of_another_question_is_refused() {
+    let place = Place::sqlite();
+    let mut talk = Talk::asking(&place, Era::Stateless, &[]);
+    let other = json!({ "name": "ask", "arguments": { "question": "Which host?" } });
+    let other = talk.request("tools/call", &other)["result"]["requestState"].take();
+    let params = json!({ "name": "ask", "arguments": port() });
+    let asked = talk.request("tools/call", &params);
+    let own = asked["result"]["requestState"].as_str().unwrap();
+    for state in [&own[own.len() - 4..], &own.to_lowercase(), other.as_str().unwrap()] {
+        let mut retry = retried(&params, &asked, &accept(&json!({ "answer": "8443" })));
+        retry["requestState"] = json!(state);
+        let refused = talk.request("tools/call", &retry);
+        let error = &refused["result"]["structuredContent"]["error"];
+        assert_eq!(error["code"], "unknown_gate", "{state}: {refused}");
+    }
+    talk.end();
 }
 
 #[test]

@@ -128,7 +128,7 @@ fn a_user_may_decline_postpone_or_fail() {
 }
 
 #[test]
-fn a_form_is_checked_and_the_caller_learns_why_it_was_refused() {
+fn a_form_is_checked_and_stays_open_until_an_answer_fits() {
     let place = Place::sqlite();
     let served = Served::start(&place);
     let schema = json!({ "type": "object", "required": ["region"], "properties": {
@@ -137,7 +137,7 @@ fn a_form_is_checked_and_the_caller_learns_why_it_was_refused() {
     let mut talk = asking(&served, &[]);
     let (mut stream, call, question) = ask(&mut talk, &form);
     assert_eq!(talk.respond(&question, &accept(&json!({ "region": "moon" }))), 202);
-    assert_eq!(result(&mut stream, &call)["error"]["code"], "bad_response");
+    assert_eq!(result(&mut stream, &call)["state"], "open");
     let (mut stream, call, question) = ask(&mut talk, &form);
     let filled = json!({ "region": "eu", "canary": true });
     assert_eq!(talk.respond(&question, &accept(&filled)), 202);
@@ -198,6 +198,33 @@ fn an_attack_with_the_session_of_another_finds_nothing() {
     assert_eq!(updated(&mut notices), ISSUE);
     // Nobody else has answered or cancelled.
     assert_eq!(mine.respond(&question, &accept(&json!({ "answer": "8443" }))), 202);
+    assert_eq!(result(&mut stream, &call)["response"], "8443");
+}
+
+/// The attack: a client answers a question that it was not asked, or under an id that it made up.
+#[test]
+fn an_attack_with_an_answer_that_was_not_asked_for_changes_nothing() {
+    let place = Place::sqlite();
+    let operator = place.operator();
+    let served = Served::start(&place);
+    let mut talk = asking(&served, &[]);
+    let (mut stream, call, question) = ask(&mut talk, &port());
+    let own = question.as_str().unwrap();
+    let gate = own.split('.').nth(1).unwrap();
+    let yes = accept(&json!({ "answer": "8443" }));
+    for id in
+        [format!("gate.{gate}.x"), format!("gate.{gate}.{}", "0".repeat(64)), format!("{own}0")]
+    {
+        assert_eq!(talk.respond(&json!(id), &yes), 202);
+    }
+    // Another session of the same agent was not asked either, whatever its id says.
+    let plain = Talk::http(&served, Era::Handshake, &[("Punchlist-Project", "test")]);
+    let made_up = format!("asks-{}", "0".repeat(64));
+    for other in [asking(&served, &[]), plain, asking(&served, &[]).in_session(Some(&made_up))] {
+        assert_eq!(other.respond(&question, &yes), 202);
+    }
+    assert_eq!(proofs(&place, &operator), [""; 0]);
+    assert_eq!(talk.respond(&question, &yes), 202);
     assert_eq!(result(&mut stream, &call)["response"], "8443");
 }
 

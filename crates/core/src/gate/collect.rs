@@ -32,8 +32,9 @@ impl Decide for CollectAnswer {
         if !may_any(actor.role, Subject::Gate, Action::Ask) {
             return Err(Refusal::MayNotAsk { role: actor.role }.into());
         }
-        if !self.question.has_opened(gate, actor, session) {
-            return Err(Refusal::UnknownGate { gate: self.gate.clone() }.into());
+        let is_named = self.gate == gate.id.to_string();
+        if !is_named || !self.question.has_opened(gate, actor, session) {
+            return Err(Refusal::OtherQuestion { gate: self.gate.clone() }.into());
         }
         let is_settled = matches!(gate.state, GateState::Resumed | GateState::Refused);
         let events = match is_settled && gate.collected_at.is_none() {

@@ -53,8 +53,9 @@ impl Decide for RelayAnswer {
             let audit = GateAnswerRefused { gate_id: gate.id, refusal: refusal.clone() };
             return Err(Refused { refusal, audit: Some(Box::new(audit.into())) });
         }
-        if !self.question.has_opened(gate, actor, session) {
-            return Err(Refusal::UnknownGate { gate: self.answer.gate.clone() }.into());
+        let is_named = self.answer.gate == gate.id.to_string();
+        if !is_named || !self.question.has_opened(gate, actor, session) {
+            return Err(Refusal::OtherQuestion { gate: self.answer.gate.clone() }.into());
         }
         let is_settled = matches!(gate.state, GateState::Resumed | GateState::Refused);
         let mut events = Vec::new();

@@ -536,6 +536,11 @@ rows! {
         format!("there is no question `{}` in this project", short(gate)),
         "gate_list shows the questions that wait",
     ),
+    Self::OtherQuestion { gate } => Unknown(
+        "unknown_gate",
+        format!("this question, asked by you, does not have the id `{}`", short(gate)),
+        "repeat the call without the id: the question is found by its words",
+    ),
     Self::UnknownPermission { permission } => Unknown(
         "unknown_permission",
         format!("there is no permission `{}` in this project", short(permission)),
@@ -543,13 +548,7 @@ rows! {
     ),
     Self::AlreadyAnswered { gate, state, by, at, .. } => Conflict(
         "already_answered",
-        match (by, at) {
-            (Some(by), Some(at)) => {
-                let (id, state) = (end(gate), words::answered(*state));
-                format!("question {id} was {state} by {by} at {at}")
-            }
-            _ => format!("question {} was {} already", end(gate), words::answered(*state)),
-        },
+        words::answered(&end(gate), *state, by.as_deref().zip(*at)),
         "only the first answer counts; ask again if it is wrong",
     ),
     Self::NoPermission { gate } => Conflict(

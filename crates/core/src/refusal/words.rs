@@ -32,12 +32,16 @@ pub(super) const fn verb(action: Move) -> &'static str {
     }
 }
 
-/// How a question was answered.
-pub(super) const fn answered(state: GateState) -> &'static str {
-    match state {
+/// The question was answered before.
+pub(super) fn answered(id: &str, state: GateState, answer: Option<(&str, Time)>) -> String {
+    let state = match state {
         GateState::Refused => "refused",
         GateState::Superseded => "asked again",
         GateState::Resumed | GateState::Open => "answered",
+    };
+    match answer {
+        Some((by, at)) => format!("question {id} was {state} by {by} at {at}"),
+        None => format!("question {id} was {state} already"),
     }
 }
 

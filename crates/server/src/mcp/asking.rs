@@ -19,7 +19,7 @@ use super::McpServer;
 use super::asker::Asker;
 use super::calls::{Call, answered, refusal};
 use super::changes::PAUSE;
-use super::gates::{open_gate, opened, question, said};
+use super::gates::{OPTIONS, is_misfit, open_gate, opened, question, said};
 use super::judge::INVALID_REQUEST;
 use super::pulse::Beats;
 use crate::http::limits::Place;
@@ -68,6 +68,8 @@ pub(crate) async fn ask(
         return Ok(whole(&id, &result));
     };
     let own_id = McpSession::new_id(&format!("{ID}{gate}."))?;
+    let (ops, holder, asked) = (Arc::clone(&server.asker.ops), session.clone(), own_id.clone());
+    blocking(move || ops.mcp_ask(&holder, &asked)).await?;
     let Call { arguments, meta, .. } = call;
     let asking = Asking { server, session, id, operation, arguments, meta, gate, own_id, place };
     let (pipe, response) = sse::open();
@@ -225,15 +227,21 @@ pub(crate) async fn take(
     let (ops, mut envelope) = (Arc::clone(&asker.ops), asker.envelope(&JsonObject::new())?);
     let found = {
         let (ops, envelope, gate) = (Arc::clone(&ops), envelope.clone(), gate.to_owned());
-        blocking(move || ops.mcp_question(&envelope, &gate)).await
+        let (session, id) = (session.clone(), id.to_string());
+        blocking(move || Ok((ops.mcp_question(&envelope, &gate)?, ops.mcp_asked(&session, &id)?)))
+            .await
     };
     let question = match found {
-        Ok(question) => question,
+        // Only a client that was asked answers. An answer to any other kind of gate is refused below.
+        Ok((question, false)) if question.is_for_user => return Ok(()),
+        Ok((question, _)) => question,
         Err(error) if error.meaning().http < 500 => return Ok(()),
         Err(error) => return Err(error),
     };
     let answer = match &result {
-        Some(ClientResult::ElicitResult(result)) => said(question.operation, gate, result),
+        Some(ClientResult::ElicitResult(result)) => {
+            said((question.operation, gate), question.input.get(OPTIONS), result)
+        }
         _ => None,
     };
     let words = match answer {
@@ -248,6 +256,7 @@ pub(crate) async fn take(
             match answered {
                 // The log has the answer, so every waiting call sees it.
                 Ok(_) => return Ok(()),
+                Err(error) if is_misfit(&error) => POSTPONED.to_owned(),
                 Err(error) if error.meaning().http < 500 => {
                     serde_json::to_string(&refusal(&error)).unwrap_or_default()
                 }

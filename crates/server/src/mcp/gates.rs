@@ -25,6 +25,8 @@ use super::changes::PAUSE;
 
 /// The name of the one question in `input_required`.
 const KEY: &str = "answer";
+/// The field of `ask` with the answers it offers.
+pub(crate) const OPTIONS: &str = "options";
 /// How often to check whether somebody else has answered, if there is no notification.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -101,24 +103,29 @@ pub(crate) fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
     let (message, schema) = match text("title") {
         Some(title) => {
             let form = Form(call.arguments.get("schema")?.clone());
-            (title, form.only_fields()?)
+            let about = form.description().map(|about| format!("{title}\n\n{about}"));
+            (about.unwrap_or_else(|| title.to_owned()), form.only_fields()?)
         }
         None => {
             let mut field = json!({ "type": "string", "title": "Answer" });
-            if let Some(options) = call.arguments.get("options").and_then(Value::as_array)
-                && !options.is_empty()
-            {
+            let options = options(call.arguments.get(OPTIONS));
+            if !options.is_empty() {
                 field["enum"] = json!(options);
             }
             let properties = json!({ KEY: field });
             let schema = json!({ "type": "object", "properties": properties, "required": [KEY] });
-            (text("question")?, schema)
+            (text("question")?.to_owned(), schema)
         }
     };
     let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
     let params: ElicitRequestParams = serde_json::from_value(params).ok()?;
     // The protocol has no list of allowed numbers, for example, and the user must see all of it.
     is_same(&json!(params)["requestedSchema"], &schema).then_some(params)
+}
+
+/// The answers that a question offers.
+fn options(options: Option<&Value>) -> &[Value] {
+    options.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// Are two values equal? `1` and `1.0` are, because the library reads some numbers as floats.
@@ -140,8 +147,8 @@ fn is_same(one: &Value, other: &Value) -> bool {
 
 /// The user's answer to the gate. `None` if there is no answer yet.
 pub(crate) fn said(
-    operation: &Operation,
-    gate: &str,
+    (operation, gate): (&Operation, &str),
+    offered: Option<&Value>,
     result: &ElicitResult,
 ) -> Option<ClientAnswer> {
     let (gate, is_apart) = (gate.to_owned(), false);
@@ -150,10 +157,11 @@ pub(crate) fn said(
             let content = result.content.as_ref().filter(|content| content.is_object())?;
             let response = match operation.name {
                 "form" => content.clone(),
-                // A blank answer is none.
+                // A blank answer is none, and so is one that was not offered.
                 _ => match content.get(KEY)?.as_str()?.trim() {
                     "" => return None,
-                    answer => json!(answer),
+                    answer if is_offered(answer, options(offered)) => json!(answer),
+                    _ => return None,
                 },
             };
             let (decision, response) = (GateDecision::Resume, Some(response));
@@ -166,6 +174,16 @@ pub(crate) fn said(
         // The user postponed the question, so it stays in the inbox.
         _ => None,
     }
+}
+
+fn is_offered(answer: &str, options: &[Value]) -> bool {
+    let is_it = |option: &Value| option.as_str().is_some_and(|text| text.trim() == answer);
+    options.is_empty() || options.iter().any(is_it)
+}
+
+/// Does the user's answer not fit the form? The agent cannot answer, so the question stays open.
+pub(crate) fn is_misfit(error: &Error) -> bool {
+    error.code() == "bad_response"
 }
 
 /// Records the user's answer. The output shows the answer that counts.
@@ -212,11 +230,14 @@ async fn answered(
     let is_put_off =
         matches!(&result, Some(Ok(result)) if result.action == ElicitationAction::Cancel);
     if let Some(Ok(result)) = &result
-        && let Some(answer) = said(call.operation, &gate, result)
+        && let Some(answer) = said((call.operation, &gate), call.arguments.get(OPTIONS), result)
     {
-        return call.complete(&relay(call, answer).await?);
+        match relay(call, answer).await {
+            Err(error) if is_misfit(&error) => {}
+            recorded => return call.complete(&recorded?),
+        }
     }
-    // There is no readable answer, so the question stays open.
+    // There is no answer that fits, so the question stays open.
     let asked = match asked {
         Some(asked) => asked,
         None => call.for_gate(&gate).await?,
@@ -243,12 +264,15 @@ async fn elicit(
         tokio::select! {
             response = &mut handle.rx => {
                 let answer = match response {
-                    Ok(Ok(ClientResult::ElicitResult(result))) => said(call.operation, &gate, &result),
+                    Ok(Ok(ClientResult::ElicitResult(result))) => {
+                        said((call.operation, &gate), call.arguments.get(OPTIONS), &result)
+                    }
                     _ => None,
                 };
-                return match answer {
-                    Some(answer) => call.complete(&relay(call, answer).await?),
-                    None => call.complete(&asked),
+                let Some(answer) = answer else { return call.complete(&asked) };
+                return match relay(call, answer).await {
+                    Err(error) if is_misfit(&error) => call.complete(&asked),
+                    recorded => call.complete(&recorded?),
                 };
             }
             () = context.ct.cancelled() => {

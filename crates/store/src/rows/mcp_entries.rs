@@ -24,6 +24,8 @@ pub enum EntryKind {
     List,
     /// What a waiting call must know: its client cancelled it, or answered without an answer.
     Reply,
+    /// The name is a digest of the id of a request that asked the client's user; the value is when.
+    Question,
     /// The client ended the session.
     End,
 }
@@ -34,6 +36,7 @@ impl EntryKind {
             Self::Subscription => "subscription",
             Self::List => "list",
             Self::Reply => "reply",
+            Self::Question => "question",
             Self::End => "end",
         }
     }
