@@ -192,10 +192,10 @@ fn every_revision_is_supported() {
     assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!(-32_022)));
 }
 
-/// A field of `_meta` that is not a text is refused on every way into the server. If it were
+/// A field of `_meta` that is not a text, or that is misspelt, is refused on every way into the server. If it were
 /// ignored, a write could be made twice, or in another session.
 #[test]
-fn a_field_of_meta_that_is_not_a_text_is_refused() {
+fn a_field_of_meta_that_cannot_be_used_is_refused() {
     let place = Place::sqlite();
     let operator = place.operator();
     let served = Served::start(&place);
@@ -220,6 +220,19 @@ fn a_field_of_meta_that_is_not_a_text_is_refused() {
                     let message = error["message"].as_str().unwrap();
                     assert!(message.contains(&field), "{message}");
                 }
+                // A misspelt one would be ignored. The keys of others are none of our business.
+                let meta = json!({ "example.org/x": 1, "punchlist/sessionID": "4F7Q" });
+                let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+                let answer = talk.request("tools/call", &params);
+                let result = &answer["result"];
+                let error = &result["structuredContent"]["error"];
+                assert_eq!(error["code"], "unknown_field", "{era:?} {tool}: {answer}");
+                assert!(
+                    result["content"][0]["text"]
+                        .as_str()
+                        .unwrap()
+                        .contains("`punchlist/sessionId`")
+                );
             }
             let prompt = json!({ "name": "next", "_meta": { "punchlist/sessionId": 5 } });
             let answer = talk.request("prompts/get", &prompt);

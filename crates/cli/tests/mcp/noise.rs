@@ -217,6 +217,19 @@ fn input_that_is_not_a_message_is_answered_over_http() {
     let plain = [("Content-Type", "text/plain"), accept[0]];
     assert_eq!(served.ask("POST", "/mcp", &plain, &ping).status, 415);
     assert_eq!(served.ask("POST", "/mcp", &[("Accept", "text/html")], &ping).status, 406);
+    // Media types have no case, may have parameters, and end where they end.
+    let both = "Application/JSON;q=1, Text/Event-Stream";
+    for (kind, accept, status) in [
+        ("Application/JSON; charset=utf-8", both, 200),
+        ("application/json", "application/json", 406),
+        ("application/json", "application/json, text/event-streams", 406),
+        ("application/jsonx", both, 415),
+        ("application/json-patch+json", both, 415),
+    ] {
+        let headers = [("Content-Type", kind), ("Accept", accept)];
+        let reply = served.ask("POST", "/mcp", &headers, &ping);
+        assert_eq!(reply.status, status, "{kind} {accept}");
+    }
     assert_eq!(post(&ping).json()["result"], json!({}));
     let response = json!({ "jsonrpc": "2.0", "id": 1, "result": {} }).to_string();
     assert_eq!(post(&response).status, 400);
@@ -257,8 +270,8 @@ fn a_client_that_never_reads_fills_no_memory() {
         let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
         writeln!(stdin, "{hello}").unwrap();
         for id in 1..=count {
-            // Long enough that the pipe cannot hold all of them.
-            let params = json!({ "_meta": { "filling": "x".repeat(2_000) } });
+            // Long enough that the server does not read all of them ahead.
+            let params = json!({ "_meta": { "filling": "x".repeat(40_000) } });
             let list =
                 json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params });
             if writeln!(stdin, "{list}").is_err() {

@@ -158,8 +158,10 @@ fn an_unknown_resource_is_reported_as_not_found() {
         assert!(read(&mut talk, &long).to_string().len() < 4_000);
         let answer = talk.request("resources/read", &json!({}));
         assert_eq!(answer["error"]["code"], -32_602, "{answer}");
-        let answer = talk.request("resources/list", &json!({ "cursor": "nowhere" }));
-        assert_eq!(answer["error"]["code"], -32_602, "{answer}");
+        for list in ["resources/list", "resources/templates/list", "tools/list", "prompts/list"] {
+            let answer = talk.request(list, &json!({ "cursor": "nowhere" }));
+            assert_eq!(answer["error"]["code"], -32_602, "{list}: {answer}");
+        }
         talk.end();
     }
 }
@@ -294,12 +296,16 @@ fn completions_are_unknown_and_a_revoked_token_is_no_failure_of_the_server() {
     let mut talk = Talk::with(&punch, Era::Handshake, json!({}));
     let params = json!({ "ref": { "type": "ref/prompt", "name": "next" },
         "argument": { "name": "issue", "value": "1" } });
-    assert_eq!(talk.request("completion/complete", &params)["error"]["code"], -32_601);
+    for params in [params, json!({})] {
+        assert_eq!(talk.request("completion/complete", &params)["error"]["code"], -32_601);
+    }
     operate(&place, &operator, "token_revoke", &json!({ "id": made["id"] }));
     for (method, params) in [
         ("resources/read", json!({ "uri": "punchlist://test/issue/1" })),
         ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
         ("tools/list", json!({})),
+        ("prompts/list", json!({})),
     ] {
         let refused = talk.request(method, &params);
         let (code, why) = (&refused["error"]["code"], &refused["error"]["data"]["error"]["code"]);

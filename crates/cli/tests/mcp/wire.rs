@@ -114,9 +114,9 @@ fn a_host_that_does_not_read_cannot_keep_the_server_from_ending() {
     let place = Place::sqlite();
     let list = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }).to_string();
     let noise = |_| "x".repeat(40);
-    // The answers are longer than a pipe holds, and the requests are not.
+    // The answers are longer than a pipe holds, and in one case the requests are, too.
     let before: String = (1..600).map(|id| list(id) + "\n").collect();
-    let after: String = (1..600).map(|id| list(id) + "\n").collect();
+    let after: String = (1..6_000).map(|id| list(id) + "\n").collect();
     let wrong: String = (1..1_200).map(|id| noise(id) + "\n").collect();
     for (name, greeting, sent) in [
         ("before the handshake", String::new(), before),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use punchlist_core::gate::ClientAnswer;
 use punchlist_core::list::turn_of_message;
 use punchlist_core::{Actor, Time};
-use punchlist_ops::explain::Fault;
+use punchlist_ops::explain::{Fault, nearest};
 use punchlist_ops::identity::Facts;
 use punchlist_ops::{Answer, Context, Envelope, Error, Operation, Ops, Proof};
 use punchlist_store::Lead;
@@ -224,10 +224,27 @@ impl Begun {
     }
 }
 
+/// The beginning of our keys in `_meta`, and all of them.
+const OURS: &str = "punchlist/";
+const KEYS: [&str; 5] = [
+    "punchlist/sessionId",
+    "punchlist/conversationId",
+    "punchlist/turnId",
+    "punchlist/messageId",
+    "punchlist/idempotencyKey",
+];
+
 /// Writes what a request says in its `_meta` into the envelope of its call. These values take
-/// precedence over flags and headers. One that is not a text is refused: if it were ignored, a write
-/// could be made twice, or elsewhere.
+/// precedence over flags and headers. One that is not a text, or that is misspelt, is refused: if it
+/// were ignored, a write could be made twice, or elsewhere.
 fn tell(envelope: &mut Envelope, meta: &JsonObject) -> Result<(), Error> {
+    let is_strange = |name: &&String| name.starts_with(OURS) && !KEYS.contains(&name.as_str());
+    if let Some(field) = meta.keys().find(is_strange) {
+        let path = format!("_meta[\"{}\"]", field.chars().take(60).collect::<String>());
+        let nearest = nearest(field, KEYS.into_iter()).map(str::to_owned);
+        let known = KEYS.map(str::to_owned).to_vec();
+        return Err(Fault::UnknownField { path, field: field.clone(), nearest, known }.into());
+    }
     let say = |name: &str| text(meta, name);
     if let Some(key) = say("punchlist/idempotencyKey")? {
         envelope.idempotency_key = Some(key);

@@ -1,17 +1,17 @@
 //! The requests of the protocol. Each is passed on to the file that answers it.
 
+use std::borrow::Cow;
 use std::future::Future;
 
 use punchlist_core::Role;
 use punchlist_ops::tools::instructions;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-    GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, SubscribeRequestMethod, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+    CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -25,6 +25,22 @@ use crate::http::state::short;
 const RARELY_MS: u64 = 60_000;
 /// How much of an unknown method's name is repeated in the error.
 const NAME_SHOWN: usize = 60;
+
+/// Without a session, changes cannot be announced.
+const SESSION_NEEDED: &str =
+    "subscriptions need a session: send initialize first, and its Mcp-Session-Id with this request";
+
+fn not_offered(why: impl Into<Cow<'static, str>>) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
+}
+
+/// Refuses a cursor of a list that has one page.
+fn is_first(page: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match page.is_some_and(|page| page.cursor.is_some()) {
+        true => Err(resources::wrong_cursor()),
+        false => Ok(()),
+    }
+}
 
 impl McpServer {
     fn info(&self) -> ServerConfig {
@@ -89,9 +105,10 @@ impl ServerHandler for McpServer {
 
     async fn list_tools(
         &self,
-        _: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        is_first(page.as_ref())?;
         let listed = tools::listed(self.role().await?, self.choice);
         let tools = listed.into_iter().map(tools::tool).collect();
         let result = ListToolsResult::with_all_items(tools);
@@ -121,9 +138,10 @@ impl ServerHandler for McpServer {
 
     async fn list_resource_templates(
         &self,
-        _: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        is_first(page.as_ref())?;
         Ok(resources::listed_templates(self.role().await?))
     }
 
@@ -145,8 +163,7 @@ impl ServerHandler for McpServer {
             return Box::pin(self.keep(session.of(&self.asker), request.uri)).await;
         }
         if self.asker.is_request() {
-            // Without a session, changes cannot be announced.
-            return Err(ErrorData::method_not_found::<SubscribeRequestMethod>());
+            return Err(not_offered(SESSION_NEEDED));
         }
         Box::pin(self.watch(request.uri)).await?;
         self.announce(context.peer);
@@ -162,7 +179,7 @@ impl ServerHandler for McpServer {
             return self.drop_kept(session.of(&self.asker), request.uri).await;
         }
         if self.asker.is_request() {
-            return Err(ErrorData::method_not_found::<UnsubscribeRequestMethod>());
+            return Err(not_offered(SESSION_NEEDED));
         }
         self.unwatch(&request.uri);
         Ok(())
@@ -191,12 +208,13 @@ impl ServerHandler for McpServer {
         Box::pin(self.listen_to(context))
     }
 
-    fn list_prompts(
+    async fn list_prompts(
         &self,
-        _: Option<PaginatedRequestParams>,
+        page: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
-    ) -> impl Future<Output = Result<ListPromptsResult, ErrorData>> + Send + '_ {
-        std::future::ready(Ok(prompts::listed(self.asker.actor().role)))
+    ) -> Result<ListPromptsResult, ErrorData> {
+        is_first(page.as_ref())?;
+        Ok(prompts::listed(self.role().await?))
     }
 
     async fn get_prompt(
@@ -214,8 +232,8 @@ impl ServerHandler for McpServer {
         _: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        // Not offered: arguments of prompts are numbers of issues and free text.
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+        // Arguments of prompts are numbers of issues and free text.
+        Err(not_offered("completion/complete is not offered"))
     }
 
     async fn on_custom_request(
@@ -225,7 +243,7 @@ impl ServerHandler for McpServer {
     ) -> Result<CustomResult, ErrorData> {
         let method: String = method.chars().take(NAME_SHOWN).collect();
         let why = format!("there is no method `{method}`; operations are called with tools/call");
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))
+        Err(not_offered(why))
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request, State as FromState};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
 use punchlist_ops::Error;
@@ -90,7 +90,7 @@ pub(super) async fn admitted(
     mut asker: Asker,
     session: Option<Session>,
     is_unknown: bool,
-    (parts, judged): (Parts, Result<(Judged, Bytes), Error>),
+    (mut parts, judged): (Parts, Result<(Judged, Bytes), Error>),
 ) -> Result<Response, Error> {
     let has_ended = admit(state, &asker, session.as_ref()).await?;
     if is_unknown || has_ended {
@@ -132,6 +132,7 @@ pub(super) async fn admitted(
         },
         _ => (None, None),
     };
+    spelt(&mut parts.headers);
     let request = Request::from_parts(parts, Body::from(bytes));
     let (place, wish) = listening.unzip();
     let server = McpServer { session, ..server(state, asker, place) };
@@ -232,18 +233,44 @@ fn question(request: &JsonRpcRequest<ClientRequest>) -> Option<Asked> {
 
 const JSON: &str = "application/json";
 const STREAM: &str = "text/event-stream";
+const BOTH: &str = "application/json, text/event-stream";
 
+/// Does the client take this media type? The header may occur more than once.
 fn accepts(headers: &HeaderMap, kind: &str) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    accept.is_some_and(|accept| accept.contains(kind))
+    let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|range| is_kind(range, kind))
+}
+
+/// Is this media type, whatever its case and its parameters, of this kind?
+fn is_kind(value: &str, kind: &str) -> bool {
+    value.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(kind))
+}
+
+/// The media types of a POST as the library compares them. It knows neither case nor where a name
+/// ends, so what we accept is spelt as it expects, and what we do not accept is removed.
+fn spelt(headers: &mut HeaderMap) {
+    let (is_json, takes_both) =
+        (has_json(headers), accepts(headers, JSON) && accepts(headers, STREAM));
+    headers.remove(header::CONTENT_TYPE);
+    headers.remove(header::ACCEPT);
+    if is_json {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+    }
+    if takes_both {
+        headers.insert(header::ACCEPT, HeaderValue::from_static(BOTH));
+    }
+}
+
+fn has_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| is_kind(kind, JSON))
 }
 
 /// Does a POST have the headers that the protocol requires?
 fn has_right_headers(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     accepts(headers, JSON)
         && accepts(headers, STREAM)
-        && kind.is_some_and(|kind| kind.starts_with(JSON))
+        && has_json(headers)
         && has_known_version(headers)
 }
 

@@ -9,10 +9,9 @@ use punchlist_ops::Error;
 use punchlist_ops::explain::Fault;
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, CompleteRequestParams,
-    GetPromptRequestParams, InitializeRequestParams, JsonRpcMessage, PaginatedRequestParams,
-    ReadResourceRequestParams, RequestId, SubscribeRequestParams, SubscriptionsListenRequestParams,
-    UnsubscribeRequestParams,
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequestParams,
+    InitializeRequestParams, JsonRpcMessage, PaginatedRequestParams, ReadResourceRequestParams,
+    RequestId, SubscribeRequestParams, SubscriptionsListenRequestParams, UnsubscribeRequestParams,
 };
 use rmcp::service::RxJsonRpcMessage;
 use serde::Deserialize;
@@ -87,13 +86,17 @@ fn message(value: Value) -> Judged {
             return wrong(Some(id.clone()), INVALID_PARAMS, why);
         }
     }
-    let is_notification = method.is_some() && !fields.contains_key("id");
+    let has_id = fields.contains_key("id");
+    let is_notification = method.is_some() && !has_id;
     match serde_json::from_value(value) {
         Ok(message) => Judged::Message(Box::new(message)),
         // The protocol does not allow an answer to a notification.
         Err(_) if is_notification => Judged::Nothing,
         Err(_) => {
-            let why = "not a JSON-RPC 2.0 request: it has `jsonrpc`, `id` and `method`";
+            let why = match id.is_none() && has_id && method.is_some() {
+                true => "the id of a request is a text or an integer of 64 bits",
+                false => "not a JSON-RPC 2.0 request: it has `jsonrpc`, `id` and `method`",
+            };
             wrong(id, INVALID_REQUEST, why.to_owned())
         }
     }
@@ -224,7 +227,6 @@ fn wrong_params(method: &str, params: &Value) -> Option<String> {
         "resources/subscribe" => fault::<SubscribeRequestParams>(params),
         "resources/unsubscribe" => fault::<UnsubscribeRequestParams>(params),
         "prompts/get" => fault::<GetPromptRequestParams>(params),
-        "completion/complete" => fault::<CompleteRequestParams>(params),
         "subscriptions/listen" => fault::<SubscriptionsListenRequestParams>(params),
         _ => None,
     };
@@ -232,7 +234,8 @@ fn wrong_params(method: &str, params: &Value) -> Option<String> {
 }
 
 fn fault<T: DeserializeOwned>(params: &Value) -> Option<String> {
-    T::deserialize(params).err().map(|error| error.to_string())
+    let error = T::deserialize(params).err()?;
+    Some(if params.is_null() { "they are missing".to_owned() } else { error.to_string() })
 }
 
 const fn kind(value: &Value) -> &'static str {
@@ -396,6 +399,19 @@ mod tests {
             let answer = answered(line.as_bytes());
             assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{line}");
         }
+    }
+
+    #[test]
+    fn an_error_names_what_is_wrong() {
+        for id in ["null", "1.5", "true", "[1]", "9223372036854775808"] {
+            let answer =
+                answered(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).as_bytes());
+            let why = "the id of a request is a text or an integer of 64 bits";
+            assert_eq!(answer, error(&Value::Null, INVALID_REQUEST, why), "{id}");
+        }
+        let answer = answered(br#"{"jsonrpc":"2.0","id":1,"method":"resources/read"}"#);
+        let why = "the params of resources/read cannot be read: they are missing";
+        assert_eq!(answer, error(&json!(1), INVALID_PARAMS, why));
     }
 
     #[test]

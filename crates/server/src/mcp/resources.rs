@@ -241,6 +241,10 @@ pub(crate) fn listed_templates(role: Role) -> ListResourceTemplatesResult {
         .with_cache_scope(CacheScope::Private)
 }
 
+pub(crate) fn wrong_cursor() -> ErrorData {
+    ErrorData::invalid_params("the cursor is not one of this server's", None)
+}
+
 /// The answer to `resources/list`: the resources of the caller's project that it may see. The open
 /// issues are paged; everything else is on the first page.
 pub(crate) async fn listed(
@@ -251,7 +255,7 @@ pub(crate) async fn listed(
         None => Cursor::FIRST,
         Some(Some(number)) => Cursor(Some(number)),
         Some(None) => {
-            return Err(ErrorData::invalid_params("the cursor is not one of this server's", None));
+            return Err(wrong_cursor());
         }
     };
     if asker.project().is_empty() {

@@ -45,9 +45,10 @@ const WAITING_MAX: usize = 64;
 const BUSY_MAX: usize = 32;
 const PUT_OFF: Duration = Duration::from_millis(500);
 
-/// How much is read ahead while no request is taken. A pipe holds 64 KiB, so the end of the input is
-/// seen behind it, unless the client sent more than both before it closed.
-const AHEAD_MAX: usize = 128 << 10;
+/// How much is read ahead while no request is taken, so that the end of the input is seen: as much as
+/// one message. If a client that reads nothing has sent more before it closed, the end is seen when
+/// its side of the output is closed, too.
+const AHEAD_MAX: usize = MESSAGE_MAX;
 /// How much is read at once.
 const CHUNK: usize = 8 << 10;
 
