@@ -145,6 +145,9 @@ fn the_context_comes_from_headers_and_meta() {
         let mut lost = Talk::http(&no_project, era, &[]);
         let answer = lost.tool("issue", &json!({ "action": "list" }));
         assert_eq!(answer["structuredContent"]["error"]["code"], "missing_context", "{answer}");
+        let hint = "the host of this agent sends the header Punchlist-Project: NAME";
+        assert_eq!(answer["structuredContent"]["error"]["hint"], hint);
+        assert!(answer["content"][0]["text"].as_str().unwrap().ends_with(hint), "{answer}");
         assert_eq!(lost.request("resources/list", &json!({}))["result"]["resources"], json!([]));
     }
 }

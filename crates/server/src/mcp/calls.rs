@@ -190,11 +190,23 @@ pub(crate) fn answered(operation: &Operation, answer: &Answer) -> Result<CallToo
 /// A refusal is a result, not a protocol error, so that the model reads what to do next.
 pub(crate) fn refusal(error: &Error) -> CallToolResult {
     let mut text = format!("{}: {error}", error.code());
-    if let Some(hint) = error.hint() {
+    let mut structure = error.to_json();
+    if let Some(hint) = hint(error) {
         text.push_str(". Next: ");
         text.push_str(&hint);
+        structure["error"]["hint"] = hint.into();
     }
-    let mut result = CallToolResult::structured_error(error.to_json());
+    let mut result = CallToolResult::structured_error(structure);
     result.content = vec![ContentBlock::text(text)];
     result
+}
+
+/// What to do next. A context comes from the host, which has neither flags nor, in most cases, headers.
+fn hint(error: &Error) -> Option<String> {
+    let Error::MissingContext { missing } = error else { return error.hint() };
+    let given = missing.iter().map(|name| match *name {
+        "project" => "the header Punchlist-Project: NAME".to_owned(),
+        name => format!("punchlist/{name}Id in the _meta of the request"),
+    });
+    Some(format!("the host of this agent sends {}", given.collect::<Vec<_>>().join(" and ")))
 }
