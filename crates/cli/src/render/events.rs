@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 
 use punchlist_core::Time;
 use punchlist_ops::operations::event_list::{EventRow, NOISE, Output};
+use unicode_width::UnicodeWidthStr;
 
-use super::columns::aligned;
+use super::columns::{aligned, hanging};
 use super::event_words::Names;
 use super::times::{relative, to_the_second};
 use crate::output::{DIM, line, whole_width};
+
+/// The least width for what an event is about, in columns beside the rest.
+const SUBJECT_MIN: usize = 20;
 
 /// How the log is shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -81,13 +85,43 @@ pub(crate) fn rows(
             Some(role) => line(&format!("{} as {role}", event.actor)),
             None => line(&event.actor),
         };
-        vec![
-            event.seq.to_string(),
-            when(event, form, now),
-            who,
-            happened(&event.r#type),
-            line(&names.about(event)),
-        ]
+        let (seq, when) = (event.seq.to_string(), when(event, form, now));
+        [seq, when, who, happened(&event.r#type), line(&names.about(event))]
     });
-    aligned(rows.collect(), whole_width())
+    laid_out(rows.collect(), whole_width())
+}
+
+/// Rows in columns. Where that would leave little room for what an event is about, what happened is
+/// on lines of its own.
+fn laid_out(rows: Vec<[String; 5]>, width: usize) -> String {
+    let widest = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
+    let before: usize = (0..4).map(|column| widest(column) + 2).sum();
+    if before.saturating_add(SUBJECT_MIN) <= width {
+        return aligned(rows.into_iter().map(Vec::from).collect(), width);
+    }
+    let shown = rows.iter().map(|[seq, when, who, what, about]| {
+        let head = hanging("", "", &format!("{seq}  {when}  {who}"), width);
+        head + &hanging("  ", "  ", format!("{what}  {about}").trim_end(), width)
+    });
+    shown.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers of events on PostgreSQL have ten digits.
+    #[test]
+    fn in_a_narrow_terminal_the_subject_stays() {
+        let cells =
+            ["2269118464", "20 min ago", "root:primary", "issue created", "#1 Log in fails"];
+        let row = || cells.map(str::to_owned);
+        let wide = "2269118464  20 min ago  root:primary  issue created  #1 Log in fails\n";
+        assert_eq!(laid_out(vec![row()], usize::MAX), wide);
+        assert_eq!(laid_out(vec![row()], 80), wide);
+        assert_eq!(
+            laid_out(vec![row()], 40),
+            "2269118464  20 min ago  root:primary\n  issue created  #1 Log in fails\n"
+        );
+    }
 }
