@@ -31,9 +31,20 @@ impl Ops {
             let (path, found) = ("TO".into(), "the store itself".into());
             return Err(Fault::BadValue { path, found, expected: "another store".into() }.into());
         }
-        self.may_export(asking)?;
+        self.may_export(asking, "store copy").map_err(|error| at("FROM", error))?;
         let options = Options { is_copied_into: true, make_folder: false, ..self.options() };
-        let target = Store::open(to, options)?;
+        let target = Store::open(to, options).map_err(|error| at("TO", error.into()))?;
         Ok(copy(self.store()?, &target, go_on)?)
+    }
+}
+
+/// An error of one of the two stores says which of them it is about.
+fn at(side: &str, error: Error) -> Error {
+    match error {
+        Error::Store(mut error) => {
+            error.detail = format!("{side}: {}", error.detail);
+            Error::Store(error)
+        }
+        other => other,
     }
 }

@@ -13,6 +13,7 @@ use punchlist_core::{AgentPath, Refusal, Role, Span, Time};
 use punchlist_store as store;
 use punchlist_store::ErrorKind;
 use punchlist_store::care::Loss;
+use punchlist_store::care::doctor::UNFINISHED;
 use punchlist_store::care::portable::BadImport;
 use serde_json::{Map, Value, json};
 
@@ -204,6 +205,7 @@ const OTHERS: &[Meaning] = &[
     meaning("store_corrupt", 3, 503, false),
     meaning("store_not_ours", 3, 503, false),
     meaning("store_newer", 3, 503, false),
+    meaning("store_unfinished", 3, 503, false),
     meaning("store_read_only", 3, 503, false),
     meaning("store_full", 3, 503, false),
     meaning("store_unreachable", 3, 503, true),
@@ -250,6 +252,7 @@ impl Error {
                 ErrorKind::Corrupt => "store_corrupt",
                 ErrorKind::NotOurs => "store_not_ours",
                 ErrorKind::Newer => "store_newer",
+                ErrorKind::Unfinished => "store_unfinished",
                 ErrorKind::ReadOnly => "store_read_only",
                 ErrorKind::Full => "store_full",
                 ErrorKind::Unreachable => "store_unreachable",
@@ -342,6 +345,7 @@ impl Error {
                 ErrorKind::Corrupt => "restore a backup, or name another store with --db".into(),
                 ErrorKind::NotOurs => "name another store with --db".into(),
                 ErrorKind::Newer => "update punch".into(),
+                ErrorKind::Unfinished => UNFINISHED.into(),
                 ErrorKind::ReadOnly => {
                     "check the permissions, or name another store with --db".into()
                 }

@@ -43,7 +43,7 @@ impl Ops {
         out: &mut dyn Write,
         go_on: &mut GoOn<'_>,
     ) -> Result<Exported, Error> {
-        self.may_export(asking)?;
+        self.may_export(asking, "export")?;
         Ok(self.store()?.view(|tx| write_out(tx, out, go_on))?)
     }
 
@@ -56,7 +56,7 @@ impl Ops {
         force: bool,
         go_on: &mut GoOn<'_>,
     ) -> Result<ExportedTo, Error> {
-        self.may_export(asking)?;
+        self.may_export(asking, "export")?;
         if matches!(self.target(), Target::File(store) if is_same(store, file)) {
             let (path, found) = ("FILE".into(), "the store itself".into());
             return Err(Fault::BadValue { path, found, expected: "another file".into() }.into());
@@ -96,16 +96,25 @@ impl Ops {
         })
     }
 
-    pub(crate) fn may_export(&self, asking: &Asking<'_>) -> Result<(), Error> {
-        if let Target::File(store) = self.target()
-            && !care::is_there(store)
-        {
-            let detail = format!("{}: there is no store", store.display());
+    /// May the caller take the whole store elsewhere, with this command? There must be one: opening
+    /// it would make it.
+    pub(crate) fn may_export(
+        &self,
+        asking: &Asking<'_>,
+        command: &'static str,
+    ) -> Result<(), Error> {
+        let is_there = match self.target() {
+            Target::File(store) => care::is_there(store),
+            Target::Postgres(url) => care::doctor::is_on_server(url)?,
+            Target::Memory => true,
+        };
+        if !is_there {
+            let detail = format!("{}: there is no store", self.target());
             return Err(punchlist_store::Error::new(ErrorKind::Unreachable, detail).into());
         }
         let (actor, proof) = self.identify(asking.facts.clone(), asking.token)?;
         self.admits(proof)?;
-        for_the_whole_store(&actor, Action::Export, "export")?;
+        for_the_whole_store(&actor, Action::Export, command)?;
         if proof == Proof::Terminal {
             self.person_seen(asking.now)?;
         }

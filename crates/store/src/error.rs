@@ -25,6 +25,8 @@ pub enum ErrorKind {
     NotOurs,
     /// Written by a newer punchlist. It was not touched.
     Newer,
+    /// A copy into it has begun and is not finished.
+    Unfinished,
     /// The file or the server does not accept writes.
     ReadOnly,
     /// The disk is full.
@@ -61,6 +63,7 @@ impl fmt::Display for Error {
             ErrorKind::Corrupt => "the store is damaged or not a database; it was left as it is",
             ErrorKind::NotOurs => "this database belongs to another program; it was left as it is",
             ErrorKind::Newer => "the store was written by a newer punchlist; it was left as it is",
+            ErrorKind::Unfinished => "the store is not whole yet",
             ErrorKind::ReadOnly => "the store is read-only",
             ErrorKind::Full => "the disk is full",
             ErrorKind::Unreachable => "the store cannot be opened",

@@ -202,8 +202,7 @@ pub(crate) fn newer(version: i64, migrations: &[Migration]) -> Error {
 }
 
 pub(crate) fn unfinished() -> Error {
-    let detail = "a copy into it is not finished: repeat `punch store copy FROM TO`";
-    Error::new(ErrorKind::Busy, detail)
+    Error::new(ErrorKind::Unfinished, "a copy into it is not finished")
 }
 
 /// Migrates a SQLite file. If several processes try at once, one of them does it.

@@ -1,6 +1,8 @@
 //! The schema on a server that holds a store, or is to hold one: whose it is, and what the role of
 //! the connection may do in it. Nothing here is written.
 
+use punchlist_core::text::counted;
+
 use crate::migrate::Found;
 use crate::{Error, ErrorKind, Tx, sql};
 
@@ -96,6 +98,7 @@ pub(crate) fn obstacle(tx: &mut Tx<'_>, found: Found) -> Result<Option<(String, 
         return Ok(None);
     };
     let changes_tables = matches!(found, Found::Fresh | Found::Older(_));
+    let lacking = if found == Found::Current { lacking(tx)? } else { None };
     Ok(if is_standby == "true" {
         let why = "the server is a standby, which takes no writes".to_owned();
         changes_tables.then(|| (why, "name its primary server with --db".to_owned()))
@@ -107,6 +110,32 @@ pub(crate) fn obstacle(tx: &mut Tx<'_>, found: Found) -> Result<Option<(String, 
         let why = format!("{role} may not make or change tables in the schema {schema}");
         Some((why, AS_OWNER.to_owned()))
     } else {
-        None
+        lacking.map(|lacking| {
+            let hint =
+                "grant them: \"Roles and grants\" in docs/postgres.md says what each role needs";
+            (format!("{role} lacks {lacking}"), hint.to_owned())
+        })
     })
+}
+
+/// The rights that the role lacks on the tables of a store: `DELETE on leases and 2 more tables`. Other
+/// programs may have tables in the schema, too, so only those of our own owner count.
+fn lacking(tx: &mut Tx<'_>) -> Result<Option<String>, Error> {
+    let asked = sql!(
+        "SELECT string_agg(DISTINCT p.name, ', ' ORDER BY p.name), min(c.relname::text), \
+         count(DISTINCT c.oid) FROM pg_class AS c \
+         JOIN pg_class AS v ON v.relnamespace = c.relnamespace AND v.relowner = c.relowner \
+         AND v.relname = 'schema_version' \
+         CROSS JOIN (VALUES ('SELECT'), ('INSERT'), ('UPDATE'), ('DELETE')) AS p (name) \
+         WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) \
+         AND c.relkind IN ('r', 'p') AND NOT has_table_privilege(c.oid, p.name) \
+         AND (p.name = 'SELECT' OR c.oid <> v.oid)"
+    );
+    let found =
+        tx.first(asked, &[], |row| Ok((row.opt_text(0)?, row.opt_text(1)?, row.int(2)?)))?;
+    let Some((Some(rights), Some(first), count)) = found else { return Ok(None) };
+    Ok(Some(match count {
+        1 => format!("{rights} on the table {first}"),
+        _ => format!("{rights} on {first} and {}", counted(count - 1, "more table", "more tables")),
+    }))
 }

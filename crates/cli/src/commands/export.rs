@@ -57,6 +57,13 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
     let file = matches.get_one::<PathBuf>("file").filter(|file| *file != Path::new("-"));
+    // Otherwise it would be reported like a store that cannot be opened.
+    if let Some(file) = file
+        && let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty())
+    {
+        let missing = |error| Failure::Io(format!("{}: {error}", file.display()));
+        std::fs::metadata(folder).map_err(missing)?;
+    }
     let force = matches.get_flag("force");
     let is_project = matches.get_one::<String>("format").is_some_and(|format| format == "project");
     match (is_project, file) {

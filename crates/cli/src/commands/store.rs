@@ -22,8 +22,8 @@ pub(crate) fn copy_command() -> Command {
              Each is a path or a postgres:// URL. Everything is copied, tokens and stored answers \
              included, and compared at the end by its rows and its digest. TO cannot be opened \
              before that. To continue an interrupted copy, repeat the command. FROM is only \
-             read. Stop its writers first: what they write during the copy is not copied. Only \
-             the operator may copy a store.",
+             read; one of an older version is migrated first. Stop its writers first: what they \
+             write during the copy is not copied. Only the operator may copy a store.",
         )
         .arg(place("from", "FROM", "The store to copy"))
         .arg(place("to", "TO", "The empty store to copy it into"))
@@ -34,10 +34,24 @@ fn place(id: &'static str, name: &'static str, help: &'static str) -> Arg {
     Arg::new(id).value_name(name).help(help).required(true)
 }
 
+/// The stores of a copy are its arguments, not what `--db` names.
+fn advised(error: Error) -> Failure {
+    let hint = match error.code() {
+        "store_not_empty" => "name an empty or new store as TO",
+        "store_unreachable" => "check FROM and TO",
+        _ => return error.into(),
+    };
+    Failure::Advised { error, hint: hint.to_owned() }
+}
+
 pub(crate) fn copy(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
-    let named = |id: &str| matches.get_one::<String>(id).cloned();
-    let from = Globals { db: named("from"), ..globals.clone() };
-    let to = Globals { db: named("to"), ..globals.clone() };
+    // Blank, as from an unset variable, it would name the default store.
+    let named = |id: &str, shown: &str| {
+        let given = matches.get_one::<String>(id).filter(|given| !given.trim().is_empty());
+        given.cloned().ok_or_else(|| Failure::usage(format!("{shown} is empty; it names a store")))
+    };
+    let from = Globals { db: Some(named("from", "FROM")?), ..globals.clone() };
+    let to = Globals { db: Some(named("to", "TO")?), ..globals.clone() };
     let (ops, to) = (caller::ops(&from)?, caller::ops(&to)?);
     // The target of a server's client is not the server's store.
     if ops.remote().or(to.remote()).is_some() {
@@ -56,7 +70,7 @@ pub(crate) fn copy(globals: &Globals, matches: &ArgMatches) -> Result<(), Failur
         if stop.asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     drop(bar);
-    let copied = copied?;
+    let copied = copied.map_err(advised)?;
     if globals.json {
         output::print_json(&copied)?;
     } else if !globals.quiet {

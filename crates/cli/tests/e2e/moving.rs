@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use punchlist_store::{Options, Store};
+use punchlist_store::{Options, Store, Target};
 use punchlist_testkit::Backend;
 use serde_json::{Value, json};
 
@@ -40,6 +40,7 @@ fn a_copied_store_answers_every_read_the_same_on_both_sides() {
         // A store that is not empty is not overwritten.
         let refused = with(copy(&place, &other), &secret).refusal(1);
         assert_eq!(refused["code"], "store_not_empty", "{refused}");
+        assert_eq!(refused["hint"], "name an empty or new store as TO");
         let itself = with(copy(&place, &place), &secret).refusal(2);
         assert_eq!(itself["code"], "bad_value", "{itself}");
         // A copy that ends with the process is refused.
@@ -99,8 +100,17 @@ fn a_copy_whose_process_was_killed_continues() {
         };
         let (other, kept) = (0..10).find_map(|_| killed()).expect("a copy that was killed");
         let refused = other.punch(["issue", "list", "--json"]).refusal(3);
-        let message = refused["message"].as_str().unwrap();
-        assert!(message.contains("a copy into it is not finished"), "{refused}");
+        // Trying again would not help.
+        assert_eq!(
+            (&refused["code"], &refused["hint"]),
+            (
+                &json!("store_unfinished"),
+                &json!("repeat `punch store copy FROM TO`, which continues it")
+            ),
+            "{refused}"
+        );
+        let found = other.punch(["doctor", "--json"]).run().json();
+        assert!(found["store"]["schemaVersion"].as_i64().unwrap() > 0, "{found}");
 
         let copied = with(copy(&place, &other), &secret).answer();
         let (resumed, rows) =
@@ -119,5 +129,35 @@ fn only_the_operator_may_copy_a_store() {
     lived_in(&place);
     let refused: Value = copy(&place, &other).refusal(4);
     assert_eq!(refused["code"], json!("not_permitted"), "{refused}");
+    assert_eq!(refused["message"], "the role root may not call `store copy`");
     assert!(!other.file().exists());
+}
+
+/// A mistyped FROM is refused, and nothing is made there; a blank one is not the default store.
+#[test]
+fn a_store_is_copied_only_from_where_one_is() {
+    let other = Place::new(Backend::SqliteFile);
+    for backend in [Backend::SqliteFile, Backend::Postgres] {
+        let place = Place::new(backend);
+        if backend == Backend::SqliteFile {
+            std::fs::write(place.file(), "").unwrap();
+        }
+        let refused = copy(&place, &other).refusal(3);
+        assert_eq!(refused["code"], "store_unreachable", "{refused}");
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains("(FROM: ") && message.contains("there is no store"), "{refused}");
+        assert_eq!(refused["hint"], "check FROM and TO");
+        assert!(!is_on_server(&place), "nothing is made");
+        for blank in [["store", "copy", "", "a.db"], ["store", "copy", "a.db", " "]] {
+            let refused = place.punch(blank).words(["--json"]).refusal(2);
+            assert_eq!(refused["code"], "usage", "{refused}");
+        }
+    }
+}
+
+fn is_on_server(place: &Place) -> bool {
+    match place.target() {
+        Target::Postgres(url) => punchlist_store::care::doctor::is_on_server(&url).unwrap(),
+        _ => false,
+    }
 }

@@ -210,7 +210,9 @@ fn a_file_is_private_whole_and_never_overwritten_unasked() {
     assert_eq!((exit, &refused["error"]["code"]), (Some(2), &json!("bad_value")));
     clean(&place);
     let nowhere = place.home().join("no/such/folder");
-    assert_eq!(at_terminal(&export_to(&place, &nowhere)).0, Some(3));
+    let (exit, refused) = at_terminal(&export_to(&place, &nowhere));
+    assert_eq!((exit, &refused["error"]["code"]), (Some(3), &json!("io")), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("no/such/folder"), "{refused}");
     let left: Vec<_> = fs::read_dir(place.home()).unwrap().map(|e| e.unwrap().path()).collect();
     assert_eq!(left, [file], "nothing half done is left");
 }

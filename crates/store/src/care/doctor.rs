@@ -80,6 +80,7 @@ impl Check {
             ErrorKind::Corrupt => RESTORE,
             ErrorKind::NotOurs => "name another store with --db",
             ErrorKind::Newer => "update punch",
+            ErrorKind::Unfinished => UNFINISHED,
             ErrorKind::Busy | ErrorKind::Conflict => "try again",
             ErrorKind::Full => "free some space",
             ErrorKind::ReadOnly | ErrorKind::Unreachable => "check --db and the permissions",
@@ -88,6 +89,9 @@ impl Check {
         Self::bad(name, error.to_string(), hint)
     }
 }
+
+/// What to do about a copy that was cut off.
+pub const UNFINISHED: &str = "repeat `punch store copy FROM TO`, which continues it";
 
 const RESTORE: &str = "put a backup back with `punch restore FILE`";
 
@@ -174,7 +178,14 @@ fn file(path: &Path, options: Options) -> (Option<i64>, Vec<Check>) {
     let integrity = patient.check("integrity", integrity);
     checks.splice(0..0, [schema(found, header.version, options), integrity]);
     look_inside(&mut patient, found, &mut checks);
-    (Some(header.version), checks)
+    // While a store is copied into, its version is negative.
+    (Some(header.version.abs()), checks)
+}
+
+/// Is there a store on this server? Nothing is changed.
+pub fn is_on_server(url: &str) -> Result<bool, Error> {
+    let mut connection = postgres::look(url)?;
+    Ok(postgres::in_view(&mut connection, server_schema::version)? != 0)
 }
 
 fn on_server(url: &str, options: Options, limits: Limits) -> (Option<i64>, Vec<Check>) {
@@ -217,7 +228,8 @@ fn on_server(url: &str, options: Options, limits: Limits) -> (Option<i64>, Vec<C
         let bytes = tx.first(statement, &[], |row| row.int(0))?.unwrap_or_default();
         Ok(Check::good("disk", format!("the database takes {}", disk::bytes(bytes.unsigned_abs()))))
     }));
-    (Some(version), checks)
+    // While a store is copied into, its version is negative.
+    (Some(version.abs()), checks)
 }
 
 /// Could the first write make a store here?

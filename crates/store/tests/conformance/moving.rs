@@ -101,7 +101,7 @@ fn an_interrupted_copy_continues_and_its_target_cannot_be_opened_before() {
         let place = TestStore::new(into);
         cut_off(&fixture.store, &to(&place));
         let refused = Store::open(place.target(), Options::default()).unwrap_err();
-        assert_eq!(refused.kind, ErrorKind::Busy);
+        assert_eq!(refused.kind, ErrorKind::Unfinished);
         assert!(refused.detail.contains("a copy into it is not finished"), "{refused:?}");
         let report = care::examine(place.target(), Options::default());
         assert!(!report.ok, "{report:?}");

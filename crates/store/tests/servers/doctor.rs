@@ -105,7 +105,8 @@ fn what_the_role_cannot_see_is_not_reported_as_well() {
     );
     let _standby = OwnServer::start_with(Setup { script: &copy, socket: false });
     let mut admin = admin(&primary);
-    admin.batch_execute("CREATE ROLE plain LOGIN; GRANT pg_read_all_data TO plain").unwrap();
+    let made = "CREATE ROLE plain LOGIN; GRANT pg_read_all_data, pg_write_all_data TO plain";
+    admin.batch_execute(made).unwrap();
     let known = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn IS NOT NULL";
     let deadline = Instant::now() + Duration::from_secs(20);
     while admin.query_one(known, &[]).unwrap().get::<_, i64>(0) == 0 {
@@ -128,6 +129,53 @@ fn what_the_role_cannot_see_is_not_reported_as_well() {
     let report = as_plain();
     assert_eq!(check(&report, "transactions").detail, "none is open for more than 60 minutes");
     assert_eq!(check(&report, "lag").detail, "1 copy keeps up");
+}
+
+/// A role that may read a store and not change it, or not all of it, would find that out with its
+/// first write.
+#[test]
+fn a_role_without_rights_on_the_tables_is_reported() {
+    let server = OwnServer::start();
+    drop(open(&server.url()).unwrap());
+    let mut admin = admin(&server);
+    let target = Target::Postgres(server.url().replacen("punchlist@", "few@", 1));
+    let schema = || {
+        let report = examine_within(&target, Options::default(), Limits::default());
+        let found = check(&report, "schema").clone();
+        (found.ok, found.detail.split_once("; ").map(|(_, why)| why.to_owned()))
+    };
+    let bad = |why: &str| (false, Some(why.to_owned()));
+    let all = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public";
+    for (change, expected) in [
+        ("CREATE ROLE few LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO few", None),
+        (&*format!("GRANT {all} TO few"), Some((true, None))),
+        ("REVOKE INSERT, UPDATE, DELETE ON schema_version FROM few", Some((true, None))),
+        ("REVOKE DELETE ON leases FROM few", Some(bad("few lacks DELETE on the table leases"))),
+        (
+            "REVOKE SELECT ON todos FROM few",
+            Some(bad("few lacks DELETE, SELECT on leases and 1 more table")),
+        ),
+        // Tables of others are none of our business.
+        (
+            &*format!(
+                "GRANT {all} TO few; CREATE ROLE other; CREATE TABLE theirs (); ALTER TABLE theirs OWNER TO other"
+            ),
+            Some((true, None)),
+        ),
+    ] {
+        admin.batch_execute(change).unwrap();
+        let found = schema();
+        match expected {
+            Some(expected) => assert_eq!(found, expected, "{change}"),
+            None => {
+                let why = found.1.unwrap_or_default();
+                assert!(
+                    why.starts_with("few lacks DELETE, INSERT, UPDATE on agents and "),
+                    "{why}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
