@@ -478,9 +478,9 @@ rows! {
         format!("issue #{number} cannot be linked to itself"),
         "name another issue",
     ),
-    Self::DuplicateCircle { number, of } => Conflict(
+    Self::DuplicateCircle { number, of, via } => Conflict(
         "duplicate_circle",
-        format!("issue #{of} is closed as a duplicate of #{number}"),
+        words::circle(*number, *of, via),
         format!("reopen #{of} first, if it is the one to keep"),
     ),
     Self::AlreadyLinked { number, kind, to } => Conflict(
