@@ -9,6 +9,7 @@ use punchlist_store::{Error, ErrorKind, Options, Store, sql};
 use punchlist_testkit::{Backend, TestStore};
 
 use crate::fixture::Fixture;
+use crate::portable::moved_by_an_older_version;
 
 const LASTING: [Backend; 2] = [Backend::SqliteFile, Backend::Postgres];
 
@@ -109,6 +110,20 @@ fn an_interrupted_copy_continues_and_its_target_cannot_be_opened_before() {
         let copied = whole(&fixture.store, &to(&place)).unwrap();
         assert_eq!(copied.resumed_after, 1_000);
         assert!(export(&place.open()) == export(&fixture.store), "{from:?} to {into:?}");
+    }
+}
+
+/// A process of an older version writes a new status without the reason for it, which is then only
+/// in the log.
+#[test]
+fn a_copy_takes_the_reasons_of_issues_from_the_log() {
+    for (from, into) in [LASTING, [Backend::Postgres, Backend::SqliteFile]].map(|[a, b]| (a, b)) {
+        let fixture = Fixture::new(from);
+        moved_by_an_older_version(&fixture);
+        let place = TestStore::new(into);
+        whole(&fixture.store, &to(&place)).unwrap();
+        let report = care::examine(place.target(), Options::default());
+        assert!(report.ok, "{from:?} to {into:?}: {report:?}");
     }
 }
 

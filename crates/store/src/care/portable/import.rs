@@ -159,7 +159,6 @@ impl<'r> Source<'r> {
         }
         if self.is_older {
             tx.fill_taken()?;
-            tx.fill_status_reasons()?;
         }
         close(tx, &imported)?;
         Ok(imported)
@@ -262,11 +261,15 @@ impl<'r> Source<'r> {
 }
 
 /// Rebuilds the derived tables, and checks everything.
+///
+/// The reasons of issues are taken from the log, which is the truth: exports of older versions have
+/// none, and a process of an older version that is still running changes a status without its reason.
 pub(super) fn close(tx: &mut Tx<'_>, imported: &Imported) -> Result<(), BadImport> {
     if let Some(last) = imported.last_seq {
         tx.number_above(last)?;
     }
     tx.fill_keys()?;
+    tx.fill_status_reasons()?;
     for check in [doctor::references(tx)?, fold::check(tx)?] {
         if !check.ok {
             return Err(BadImport::Unsound { what: check.detail });
