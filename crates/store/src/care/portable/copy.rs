@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::export::{GoOn, write_tables};
 use super::import::{BadImport, Imported, Source, alone_and_empty, close};
 use super::tables::{KEPT_BY_A_COPY, TABLES, Table};
-use crate::{Error, ErrorKind, Store, Tx, sql};
+use crate::{Error, ErrorKind, Store, Tx, migrate, sql};
 
 /// The number of lines in one part.
 const PART_LINES: u64 = 500;
@@ -85,7 +85,11 @@ pub fn copy(from: &Store, to: &Store, go_on: &mut GoOn<'_>) -> Result<Copied, Ba
 
 /// Finds an interrupted copy, or an empty store, which it then locks against other users.
 fn begin(tx: &mut Tx<'_>) -> Result<Progress, BadImport> {
-    if tx.is_unfinished()? {
+    if let Some(found) = tx.unfinished_version()? {
+        let known = migrate::known();
+        if found != known {
+            return Err(BadImport::OtherCopy { found, known });
+        }
         let progress = tx.fact(COPY)?.unwrap_or_default();
         return Ok(serde_json::from_str(&progress).unwrap_or_default());
     }
