@@ -399,7 +399,7 @@ pub enum Refusal {
     BadForm {
         fault: String,
     },
-    /// An answer that does not fit its form.
+    /// An answer that does not fit its form or is none of the options.
     BadResponse {
         faults: Vec<String>,
     },

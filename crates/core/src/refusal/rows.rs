@@ -563,7 +563,7 @@ rows! {
     ),
     Self::BadResponse { faults } => Malformed(
         "bad_response",
-        format!("the response does not fit the form: {}", faults.join("; ")),
+        format!("the response does not fit: {}", faults.join("; ")),
         "answer each field as the form says",
     ),
     Self::UnknownAnswer { expected } => Malformed(
