@@ -25,7 +25,7 @@ mod update;
 pub use assign::AssignIssue;
 pub use create::{CreateIssue, Ground};
 pub use defer::DeferIssue;
-pub use duplicate::CloseAsDuplicate;
+pub use duplicate::{CloseAsDuplicate, DuplicateStep};
 pub use ledger::{CommentIssue, IssueUpdate, UpdateKind};
 pub use likeness::Likeness;
 pub use link::{Link, LinkIssues, LinkKind, Linking, UnlinkIssues, is_open_child};

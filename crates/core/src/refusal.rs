@@ -318,10 +318,14 @@ pub enum Refusal {
     SelfLink {
         number: i64,
     },
-    /// The other issue was closed as a duplicate of this one: both would be closed, and no issue left.
+    /// The other issue was closed as a duplicate of this one, or of one that was: all would be
+    /// closed, and no issue left.
     DuplicateCircle {
         number: i64,
         of: i64,
+        /// The issues between the two.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        via: Vec<i64>,
     },
     /// They are linked this way already.
     AlreadyLinked {
@@ -395,7 +399,7 @@ pub enum Refusal {
     BadForm {
         fault: String,
     },
-    /// An answer that does not fit its form.
+    /// An answer that does not fit its form or is none of the options.
     BadResponse {
         faults: Vec<String>,
     },

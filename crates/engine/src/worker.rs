@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use punchlist_core::{Actor, Time};
 use punchlist_ops::config::Roster;
+use punchlist_ops::follow::unless_replaced;
 use punchlist_ops::{Error, Ops};
+use punchlist_store::watch::Watch;
 
 use crate::agent::{EffectHandler, Live, Models, OutsideTools};
 use crate::pump::Handler as _;
@@ -109,10 +111,10 @@ impl Worker<'_> {
         let mut watch = self.ops.store()?.watch()?;
         let mut is_unreachable = false;
         while !(self.is_stopped)() {
-            let sleep = match self.turn(&scheduler, start_job) {
+            let slept = match self.turn(&scheduler, start_job) {
                 Ok(sleep) => {
                     is_unreachable = false;
-                    sleep
+                    self.sleep(sleep, &mut watch)
                 }
                 Err(error) if error.meaning().retryable => {
                     // Reported once, not at every try.
@@ -120,19 +122,22 @@ impl Worker<'_> {
                         (self.report)(Done::StoreTrouble { error: error.to_string() });
                     }
                     std::thread::sleep(PATIENCE);
-                    continue;
+                    Ok(())
                 }
-                Err(error) => return Err(error),
+                Err(error) => Err(error),
             };
-            let until = Instant::now() + sleep;
-            while !(self.is_stopped)() {
-                let left = until.saturating_duration_since(Instant::now());
-                if left.is_zero() || watch.wait(left.min(PATIENCE))? {
-                    break;
-                }
-            }
-            if watch.is_astray() {
-                return Err(Error::ResetRequired { after: 0, last_seq: None });
+            unless_replaced(watch.is_astray(), 0, slept)?;
+        }
+        Ok(())
+    }
+
+    /// Sleeps until this time is over, the store reports a change, or the worker is stopped.
+    fn sleep(&self, sleep: Duration, watch: &mut Watch<'_>) -> Result<(), Error> {
+        let until = Instant::now() + sleep;
+        while !(self.is_stopped)() {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || watch.wait(left.min(PATIENCE))? {
+                break;
             }
         }
         Ok(())

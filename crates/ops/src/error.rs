@@ -236,6 +236,7 @@ impl Error {
                 BadImport::NotOurs => "not_an_export",
                 BadImport::Newer { .. } => "export_newer",
                 BadImport::NotEmpty => "store_not_empty",
+                BadImport::OtherCopy { .. } => "store_unfinished",
                 BadImport::Line { .. } | BadImport::Unsound { .. } => "bad_export",
                 BadImport::Store(_) => "store_failed",
             },
@@ -332,6 +333,10 @@ impl Error {
                 }
                 BadImport::Newer { .. } => "update punch".into(),
                 BadImport::NotEmpty => "name an empty or new store with --db".into(),
+                BadImport::OtherCopy { .. } => {
+                    "empty TO, or name another one, and copy again; or use that version of punch"
+                        .into()
+                }
                 BadImport::Line { .. } | BadImport::Unsound { .. } => {
                     "nothing was imported; export the store again".into()
                 }

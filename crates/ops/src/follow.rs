@@ -80,6 +80,17 @@ impl<'o> Eye<'o> {
     }
 }
 
+/// What a follower found, unless its watch is astray. The log of another file does not go on from
+/// here, and a file that was replaced during a read is the cause of any error in it. So ask after the
+/// read.
+pub fn unless_replaced<T>(
+    is_astray: bool,
+    after: i64,
+    found: Result<T, Error>,
+) -> Result<T, Error> {
+    if is_astray { Err(Error::ResetRequired { after, last_seq: None }) } else { found }
+}
+
 impl<'o> Follow<'o> {
     /// Starts with an input of `event_list`. Returns its answer, and continues after the last event
     /// in it.
@@ -125,14 +136,9 @@ impl<'o> Follow<'o> {
 
     /// The next events, in order; empty after the timeout.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<EventRow>, Error> {
-        let read = self.read(timeout);
-        match self.watch.is_astray() {
-            // The log of another file does not go on from here. A file that was replaced during the
-            // read is the cause of any error in it.
-            true if read.as_ref().map_or(true, Vec::is_empty) => {
-                Err(Error::ResetRequired { after: self.cursor, last_seq: None })
-            }
-            _ => read,
+        match self.read(timeout) {
+            Ok(events) if !events.is_empty() => Ok(events),
+            read => unless_replaced(self.watch.is_astray(), self.cursor, read),
         }
     }
 

@@ -381,9 +381,11 @@ impl Tx<'_> {
         }
     }
 
-    /// Was a copy into this store started and not finished?
-    pub(crate) fn is_unfinished(&mut self) -> Result<bool, Error> {
-        Ok(self.version()? < 0)
+    /// The schema's version, if a copy into this store was started and not finished. No migration
+    /// brings such a store forward.
+    pub(crate) fn unfinished_version(&mut self) -> Result<Option<i64>, Error> {
+        let version = self.version()?;
+        Ok((version < 0).then_some(-version))
     }
 
     /// Fails unless the store has the schema of this build. It had when it was opened, but another

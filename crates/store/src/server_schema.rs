@@ -118,10 +118,10 @@ pub(crate) fn obstacle(tx: &mut Tx<'_>, found: Found) -> Result<Option<(String, 
     })
 }
 
-/// The rights that the role lacks on the tables of a store: `DELETE on leases and 2 more tables`. Other
-/// programs may have tables in the schema, too, so only those of our own owner count.
+/// The rights that the role lacks on the tables and sequences of a store: `DELETE on leases and 2 more
+/// tables`. Other programs may have some in the schema, too, so only those of our own owner count.
 fn lacking(tx: &mut Tx<'_>) -> Result<Option<String>, Error> {
-    let asked = sql!(
+    let tables = sql!(
         "SELECT string_agg(DISTINCT p.name, ', ' ORDER BY p.name), min(c.relname::text), \
          count(DISTINCT c.oid) FROM pg_class AS c \
          JOIN pg_class AS v ON v.relnamespace = c.relnamespace AND v.relowner = c.relowner \
@@ -131,11 +131,32 @@ fn lacking(tx: &mut Tx<'_>) -> Result<Option<String>, Error> {
          AND c.relkind IN ('r', 'p') AND NOT has_table_privilege(c.oid, p.name) \
          AND (p.name = 'SELECT' OR c.oid <> v.oid)"
     );
-    let found =
-        tx.first(asked, &[], |row| Ok((row.opt_text(0)?, row.opt_text(1)?, row.int(2)?)))?;
-    let Some((Some(rights), Some(first), count)) = found else { return Ok(None) };
-    Ok(Some(match count {
-        1 => format!("{rights} on the table {first}"),
-        _ => format!("{rights} on {first} and {}", counted(count - 1, "more table", "more tables")),
-    }))
+    // A row is numbered by the right USAGE or UPDATE.
+    let sequences = sql!(
+        "SELECT 'USAGE', min(c.relname::text), count(*) FROM pg_class AS c \
+         JOIN pg_class AS v ON v.relnamespace = c.relnamespace AND v.relowner = c.relowner \
+         AND v.relname = 'schema_version' \
+         WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) \
+         AND CASE c.relkind WHEN 'S' THEN NOT has_sequence_privilege(c.oid, 'USAGE, UPDATE') \
+         ELSE false END"
+    );
+    let mut lacking = Vec::new();
+    for (asked, one, more) in [
+        (tables, "table", ("more table", "more tables")),
+        (sequences, "sequence", ("more sequence", "more sequences")),
+    ] {
+        let found =
+            tx.first(asked, &[], |row| Ok((row.opt_text(0)?, row.opt_text(1)?, row.int(2)?)))?;
+        match found {
+            Some((Some(rights), Some(first), 1)) => {
+                lacking.push(format!("{rights} on the {one} {first}"));
+            }
+            Some((Some(rights), Some(first), count)) => {
+                let more = counted(count - 1, more.0, more.1);
+                lacking.push(format!("{rights} on {first} and {more}"));
+            }
+            _ => {}
+        }
+    }
+    Ok((!lacking.is_empty()).then(|| lacking.join(", ")))
 }

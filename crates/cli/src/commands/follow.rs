@@ -49,7 +49,7 @@ fn for_people(input: &mut Value, matches: &ArgMatches) {
 fn form_of(input: &Value, absolute: bool) -> Form {
     let fields = ["after", "before", "since", "visibility"];
     let is_part = fields.into_iter().any(|field| !input[field].is_null());
-    Form { all: input["brief"] != true, absolute, is_part }
+    Form { all: input["brief"] != true, absolute, is_part, is_narrow: false }
 }
 
 /// `punch log`.
@@ -137,20 +137,20 @@ pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     if !globals.json {
         for_people(&mut input, matches);
     }
-    let form = form_of(&input, true);
+    let mut form = form_of(&input, true);
     let ops = caller::ops(globals)?;
     let envelope = caller::envelope(&ops, globals, false)?;
     let stop = Stop::on_signals();
     let begun = Follow::from_list(&ops, &envelope, input);
     let (mut follow, events) =
         begun.map_err(|error| operation::in_flags(error.into(), operation))?;
-    show(globals, form, &events, &follow)?;
+    show(globals, &mut form, &events, &follow)?;
     let mut is_lost = false;
     while !stop.asked() && !output::nobody_reads() {
         match follow.next(PATIENCE) {
             Ok(events) => {
                 is_lost = false;
-                show(globals, form, &events, &follow)?;
+                show(globals, &mut form, &events, &follow)?;
             }
             // If the server restarts, following continues, with one message.
             Err(error) if error.meaning().retryable => {
@@ -168,7 +168,7 @@ pub(crate) fn log(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
 
 fn show(
     globals: &Globals,
-    form: Form,
+    form: &mut Form,
     events: &[EventRow],
     follow: &Follow<'_>,
 ) -> Result<(), Failure> {
@@ -182,5 +182,5 @@ fn show(
         return Ok(());
     }
     let (names, now) = (follow.names(), caller::ticking());
-    Ok(output::print(&render::events::rows(events, &names, form, now))?)
+    Ok(output::print(&render::events::more_rows(events, &names, form, now))?)
 }

@@ -23,11 +23,27 @@ pub(crate) struct Form {
     pub(crate) absolute: bool,
     /// Only a part of the log was asked for.
     pub(crate) is_part: bool,
+    /// What happened is on lines of its own, whether or not there is room beside it.
+    pub(crate) is_narrow: bool,
 }
 
 impl Form {
     pub(crate) fn shows(self, event: &EventRow) -> bool {
         self.all || !NOISE.contains(&event.r#type.as_str())
+    }
+
+    /// Rows in columns. Where that would leave little room for what an event is about, what happened
+    /// is on lines of its own, then and later.
+    fn laid_out(&mut self, rows: Vec<[String; 5]>, width: usize) -> String {
+        self.is_narrow |= leaves_little_room(&rows, width);
+        if !self.is_narrow {
+            return aligned(rows.into_iter().map(Vec::from).collect(), width);
+        }
+        let shown = rows.iter().map(|[seq, when, who, what, about]| {
+            let head = hanging("", "", &format!("{seq}  {when}  {who}"), width);
+            head + &hanging("  ", "  ", format!("{what}  {about}").trim_end(), width)
+        });
+        shown.collect()
     }
 }
 
@@ -68,7 +84,18 @@ fn when(event: &EventRow, form: Form, now: Time) -> String {
 pub(crate) fn rows(
     events: &[EventRow],
     known: &BTreeMap<String, String>,
-    form: Form,
+    mut form: Form,
+    now: Time,
+) -> String {
+    more_rows(events, known, &mut form, now)
+}
+
+/// Further events of a log that is followed. Once it is laid out for a narrow terminal it stays so, or
+/// each part of it could look different.
+pub(crate) fn more_rows(
+    events: &[EventRow],
+    known: &BTreeMap<String, String>,
+    form: &mut Form,
     now: Time,
 ) -> String {
     if events.is_empty() {
@@ -85,25 +112,18 @@ pub(crate) fn rows(
             Some(role) => line(&format!("{} as {role}", event.actor)),
             None => line(&event.actor),
         };
-        let (seq, when) = (event.seq.to_string(), when(event, form, now));
+        let (seq, when) = (event.seq.to_string(), when(event, *form, now));
         [seq, when, who, happened(&event.r#type), line(&names.about(event))]
     });
-    laid_out(rows.collect(), whole_width())
+    let rows = rows.collect();
+    form.laid_out(rows, whole_width())
 }
 
-/// Rows in columns. Where that would leave little room for what an event is about, what happened is
-/// on lines of its own.
-fn laid_out(rows: Vec<[String; 5]>, width: usize) -> String {
+/// Would columns leave little room for what an event is about?
+fn leaves_little_room(rows: &[[String; 5]], width: usize) -> bool {
     let widest = |column: usize| rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
     let before: usize = (0..4).map(|column| widest(column) + 2).sum();
-    if before.saturating_add(SUBJECT_MIN) <= width {
-        return aligned(rows.into_iter().map(Vec::from).collect(), width);
-    }
-    let shown = rows.iter().map(|[seq, when, who, what, about]| {
-        let head = hanging("", "", &format!("{seq}  {when}  {who}"), width);
-        head + &hanging("  ", "  ", format!("{what}  {about}").trim_end(), width)
-    });
-    shown.collect()
+    before.saturating_add(SUBJECT_MIN) > width
 }
 
 #[cfg(test)]
@@ -116,6 +136,7 @@ mod tests {
         let cells =
             ["2269118464", "20 min ago", "root:primary", "issue created", "#1 Log in fails"];
         let row = || cells.map(str::to_owned);
+        let laid_out = |rows, width| Form::default().laid_out(rows, width);
         let wide = "2269118464  20 min ago  root:primary  issue created  #1 Log in fails\n";
         assert_eq!(laid_out(vec![row()], usize::MAX), wide);
         assert_eq!(laid_out(vec![row()], 80), wide);
@@ -123,5 +144,16 @@ mod tests {
             laid_out(vec![row()], 40),
             "2269118464  20 min ago  root:primary\n  issue created  #1 Log in fails\n"
         );
+    }
+    #[test]
+    fn a_followed_log_that_was_narrow_once_stays_so() {
+        let row = |who: &str, what: &str| ["7", "now", who, what, "#1"].map(str::to_owned);
+        let mut form = Form::default();
+        let short = || vec![row("me", "asked")];
+        assert_eq!(form.laid_out(short(), 40), "7  now  me  asked  #1\n");
+        let long = vec![row("root:primary.subagents.w", "asked")];
+        let narrow = "7  now  root:primary.subagents.w\n  asked  #1\n";
+        assert_eq!(form.laid_out(long, 40), narrow);
+        assert_eq!(form.laid_out(short(), 40), "7  now  me\n  asked  #1\n");
     }
 }

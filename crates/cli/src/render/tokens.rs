@@ -48,10 +48,10 @@ pub(super) fn listed(output: &token_list::Output, now: Time) -> String {
     }
     let ids: Vec<&str> = output.tokens.iter().map(|token| token.id.as_str()).collect();
     let rows = output.tokens.iter().map(|token| {
-        let ends = token.expires_at.map(|time| match time <= now {
-            true => format!("expired {}", relative(time, now)),
-            false => format!("ends {}", relative(time, now)),
-        });
+        let is_over = |time: &Time| *time <= now;
+        let over = token.expires_at.filter(is_over);
+        let over = over.map(|time| format!("expired {}", relative(time, now)));
+        let ends = token.expires_at.map(|time| format!("ends {}", relative(time, now)));
         let gone = token.revoked_at.map(|time| format!("revoked {}", relative(time, now)));
         let used = token.used_at.map(|time| match relative(time, now) {
             now if now == "now" => "a browser, used just now".to_owned(),
@@ -61,7 +61,7 @@ pub(super) fn listed(output: &token_list::Output, now: Time) -> String {
             short_among(&token.id, &ids).to_owned(),
             token.role.name().to_owned(),
             line(token.agent.as_deref().unwrap_or_default()),
-            gone.or(used).or(ends).unwrap_or_else(|| "valid".to_owned()),
+            gone.or(over).or(used).or(ends).unwrap_or_else(|| "valid".to_owned()),
             line(&token.reach.words()),
         ]
     });
@@ -110,9 +110,18 @@ mod tests {
             row("01BBBBBBBBBBBBBBBBBBBBBBBB", at(1_200), None),
             row("01CCCCCCCCCCCCCCCCCCCCCCCC", None, at(-120)),
             row("01DDDDDDDDDDDDDDDDDDDDDDDD", None, None),
+            row("01EEEEEEEEEEEEEEEEEEEEEEEE", at(-1_200), at(-3_600)),
+            row("01FFFFFFFFFFFFFFFFFFFFFFFF", at(1_200), at(-120)),
         ];
         let shown = listed(&token_list::Output { tokens, next_cursor: None }, now);
-        let words = ["expired 20 min ago", "ends in 20 min", "a browser, used 2 min ago", "valid"];
+        let words = [
+            "expired 20 min ago",
+            "ends in 20 min",
+            "a browser, used 2 min ago",
+            "valid",
+            "expired 20 min ago",
+            "a browser, used 2 min ago",
+        ];
         assert_eq!(shown.lines().count(), words.len());
         for (line, word) in shown.lines().zip(words) {
             assert!(line.contains(word), "{line} does not say: {word}");

@@ -105,7 +105,9 @@ fn a_copy_whose_process_was_killed_continues() {
             (&refused["code"], &refused["hint"]),
             (
                 &json!("store_unfinished"),
-                &json!("repeat `punch store copy FROM TO`, which continues it")
+                &json!(
+                    "repeat `punch store copy FROM TO` with the same version of punch, which continues it"
+                )
             ),
             "{refused}"
         );

@@ -91,14 +91,20 @@ fn a_form_is_asked_field_by_field_and_checked() {
 }
 
 /// The agent cannot answer, so it gets no error if the user's answer does not fit: the question stays
-/// open, and a client that repeats its call is asked again.
+/// open, and a client that repeats its call is asked again and told why.
 #[test]
 fn an_answer_that_does_not_fit_leaves_the_question_open() {
     let schema = json!({ "properties": { "n": { "type": "integer", "maximum": 5 } } });
     let form = json!({ "title": "How many?", "schema": schema });
-    for (tool, question, wrong, right) in [
-        ("form", &form, json!({ "n": 9 }), json!({ "n": 3 })),
-        ("ask", &port(), json!({ "answer": "22" }), json!({ "answer": "8443" })),
+    for (tool, question, wrong, why, right) in [
+        ("form", &form, json!({ "n": 9 }), "`n` must be at most 5", json!({ "n": 3 })),
+        (
+            "ask",
+            &port(),
+            json!({ "answer": "22" }),
+            "it must be one of `8080`, `8443`",
+            json!({ "answer": "8443" }),
+        ),
     ] {
         for era in ERAS {
             let place = Place::sqlite();
@@ -115,7 +121,11 @@ fn an_answer_that_does_not_fit_leaves_the_question_open() {
                     let first = talk.request("tools/call", &params);
                     let retry = retried(&params, &first, &accept(&wrong));
                     let again = talk.request("tools/call", &retry);
-                    assert_eq!(again["result"], first["result"]);
+                    let mut expected = first["result"].clone();
+                    let message = &mut expected["inputRequests"]["answer"]["params"]["message"];
+                    let asked = message.as_str().unwrap();
+                    *message = json!(format!("the response does not fit: {why}\n\n{asked}"));
+                    assert_eq!(again["result"], expected);
                     let retry = retried(&params, &again, &accept(&right));
                     talk.request("tools/call", &retry)["result"]["structuredContent"].take()
                 }

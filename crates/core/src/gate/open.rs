@@ -64,9 +64,6 @@ impl Decide for OpenGate {
             return Err(Refusal::MayNotAsk { role: actor.role }.into());
         }
         ground.session.map_or(Ok(()), going)?;
-        if let Details::Form(form) = &self.details {
-            form.check().map_err(|fault| Refusal::BadForm { fault })?;
-        }
         let purpose = self.purpose(ground)?;
         let revision = ground.issue.map(|issue| issue.revision);
         // Tokens of one agent may have different reaches, so without a session the reach must be
@@ -103,6 +100,11 @@ impl Decide for OpenGate {
                 }
                 _ => {}
             }
+        }
+        // Only a new form is checked: the answer to one that an older version accepted is still to be
+        // collected.
+        if let Details::Form(form) = &self.details {
+            form.check().map_err(|fault| Refusal::BadForm { fault })?;
         }
         let gate = Gate {
             id: GateId::from(ids.ulid()),

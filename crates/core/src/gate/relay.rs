@@ -78,9 +78,14 @@ impl RelayAnswer {
         revision: Option<i64>,
     ) -> Result<crate::Event, Refused> {
         let ClientAnswer { decision, response, .. } = &self.answer;
-        if let (Details::Form(form), GateDecision::Resume) = (&gate.details, *decision) {
+        if *decision == GateDecision::Resume {
             let response = response.as_ref().unwrap_or(&Value::Null);
-            form.check_response(response).map_err(|faults| Refusal::BadResponse { faults })?;
+            let fits = match &gate.details {
+                Details::Form(form) => form.check_response(response),
+                Details::Ask(question) => one_of(&question.options, response),
+                _ => Ok(()),
+            };
+            fits.map_err(|faults| Refusal::BadResponse { faults })?;
         }
         let answered = GateAnswered {
             gate_id: gate.id,
@@ -94,6 +99,17 @@ impl RelayAnswer {
         };
         Ok(answered.into())
     }
+}
+
+/// A client shows its user only the options. So any other answer is none of theirs, while the operator
+/// may answer anything.
+fn one_of(options: &[String], response: &Value) -> Result<(), Vec<String>> {
+    let is_it = |option: &String| response.as_str().is_some_and(|it| it.trim() == option.trim());
+    if options.is_empty() || options.iter().any(is_it) {
+        return Ok(());
+    }
+    let options: Vec<String> = options.iter().map(|option| format!("`{option}`")).collect();
+    Err(vec![format!("it must be one of {}", options.join(", "))])
 }
 
 #[cfg(test)]
@@ -165,6 +181,37 @@ pub(super) mod tests {
         assert!(matches!(events.as_slice(), [Event::GateAnswered(_)]), "{events:?}");
         let before = json!({ "state": "resumed", "answeredBy": "operator" });
         assert_eq!(relayed_in(&gate(&before), Role::Root, true), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn an_answer_that_was_not_offered_leaves_the_question_open() {
+        let offered = |options: &[&str]| {
+            let gate = gate(&json!({ "details": { "options": options } }));
+            let options = options.iter().map(|&option| option.to_owned()).collect();
+            let details = Details::Ask(Question { options });
+            let text = Body::new("Which port?").unwrap();
+            let question = OpenGate { details, purpose: None, text, end: IssueStatus::Resolved };
+            let said = |decision, response: Value| {
+                let (gate_id, response) = (gate.id.to_string(), Some(response));
+                let answer = ClientAnswer { gate: gate_id, decision, response, is_apart: false };
+                let command = RelayAnswer { question: question.clone(), answer };
+                let actor = Actor::new(Role::Root, AgentPath::primary());
+                let (now, mut ids) = (Time::from_micros(0), Ids::new(Time::from_micros(0), 1));
+                let by = By { actor: &actor, now, ids: &mut ids };
+                let decided = command.decide((&gate, None, None), by);
+                decided.map(drop).map_err(|refused| refused.refusal.to_string())
+            };
+            [
+                said(GateDecision::Resume, json!("8080")),
+                said(GateDecision::Resume, json!("80")),
+                said(GateDecision::Resume, json!(8080)),
+                said(GateDecision::Refuse, Value::Null),
+            ]
+        };
+        let words = "the response does not fit: it must be one of ` 8080`, `8443`".to_owned();
+        let refused = || Err(words.clone());
+        assert_eq!(offered(&[" 8080", "8443"]), [Ok(()), refused(), refused(), Ok(())]);
+        assert_eq!(offered(&[]), [Ok(()), Ok(()), Ok(()), Ok(())]);
     }
 
     /// P-21: a gate that judges work is not answered by the client of the working agent.

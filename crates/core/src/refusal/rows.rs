@@ -478,9 +478,9 @@ rows! {
         format!("issue #{number} cannot be linked to itself"),
         "name another issue",
     ),
-    Self::DuplicateCircle { number, of } => Conflict(
+    Self::DuplicateCircle { number, of, via } => Conflict(
         "duplicate_circle",
-        format!("issue #{of} is closed as a duplicate of #{number}"),
+        words::circle(*number, *of, via),
         format!("reopen #{of} first, if it is the one to keep"),
     ),
     Self::AlreadyLinked { number, kind, to } => Conflict(
@@ -563,7 +563,7 @@ rows! {
     ),
     Self::BadResponse { faults } => Malformed(
         "bad_response",
-        format!("the response does not fit the form: {}", faults.join("; ")),
+        format!("the response does not fit: {}", faults.join("; ")),
         "answer each field as the form says",
     ),
     Self::UnknownAnswer { expected } => Malformed(

@@ -11,6 +11,15 @@ use crate::text::counted;
 use crate::transition::Move;
 use crate::{ListKind, Role, Time, TodoId, TodoKind};
 
+/// How an issue leads to another: `issue #3 is closed as a duplicate of #2, and #2 of #1`.
+pub(super) fn circle(number: i64, of: i64, via: &[i64]) -> String {
+    let ends = via.iter().chain([&number]).collect::<Vec<_>>();
+    let onward = ends.windows(2).map(|pair| format!(", and #{} of #{}", pair[0], pair[1]));
+    let onward: String = onward.collect();
+    let first = via.first().unwrap_or(&number);
+    format!("issue #{of} is closed as a duplicate of #{first}{onward}")
+}
+
 /// The caller's text, cut, so that a message does not repeat a whole page.
 pub(super) fn short(text: &str) -> String {
     match text.char_indices().nth(80) {

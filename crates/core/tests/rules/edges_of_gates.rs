@@ -117,6 +117,22 @@ fn asking_again_collects_the_answer_once() {
     }
 }
 
+/// An older version accepted a default that is shorter than its field allows.
+#[test]
+fn answer_to_a_form_that_would_be_refused_today_is_still_collected() {
+    let schema = json!({"properties": {"a": {"type": "string", "minLength": 1, "default": ""}}});
+    let command = OpenGate { details: Details::Form(Form(schema)), ..question(GateKind::Form) };
+    let open = gate(&command, 7);
+    let again = |gate: &Gate| asked(&command, None, None, std::slice::from_ref(gate));
+    assert_eq!(again(&open), Ok(Asked::Standing(open.id)));
+    let answered = Gate { state: GateState::Resumed, ..open };
+    let collected = events(vec![GateCollected { gate_id: answered.id }.into()]);
+    assert_eq!(again(&answered), Ok(Asked::Answered(answered.id, collected)));
+    let over = Gate { collected_at: Some(NOW), ..answered };
+    let code = |asked: Result<Asked, Refused>| asked.map_err(|refused| refused.refusal.code());
+    assert_eq!(code(again(&over)), Err("bad_form"), "a new question");
+}
+
 /// A pause and a sign-off in the same words are two questions for a caller that names the purpose;
 /// without a purpose the open one counts.
 #[test]

@@ -7,8 +7,9 @@ use punchlist_core::event::{
 };
 use punchlist_core::issue::progress::{self, Progress};
 use punchlist_core::issue::{
-    AssignIssue, CloseAsDuplicate, CommentIssue, DeferIssue, Issue, IssueStatus, IssueUpdate, Link,
-    LinkKind, Linking, Part, UnlinkIssues, UpdateKind, apply_issue, context, left_open,
+    AssignIssue, CloseAsDuplicate, CommentIssue, DeferIssue, DuplicateStep, Issue, IssueStatus,
+    IssueUpdate, Link, LinkKind, Linking, Part, UnlinkIssues, UpdateKind, apply_issue, context,
+    left_open,
 };
 use punchlist_core::text::Body;
 use punchlist_core::todo::{Claim, Priority, SettledBy};
@@ -170,7 +171,7 @@ fn closing_as_a_duplicate_is_a_move_a_link_and_a_note() {
     let close = |note: Option<&str>, links: &[Link]| {
         let note = note.map(|note| Body::new(note).unwrap());
         let on = Linking { from: &duplicate, to: &of, links };
-        decided(&CloseAsDuplicate { note }, on, &operator, NOW).unwrap()
+        decided(&CloseAsDuplicate { note }, (on, &[]), &operator, NOW).unwrap()
     };
     let linked = IssueLinked { link: link.clone(), number, to: 2 };
     let note = |text: &str, n: usize| line(issue_id, UpdateKind::SystemNote, text, n);
@@ -184,6 +185,40 @@ fn closing_as_a_duplicate_is_a_move_a_link_and_a_note() {
     let on = Linking { from: &duplicate, to: &of, links: &links };
     let unlinked = IssueUnlinked { link_id: link.id, kind, number, to: 2 };
     assert_eq!(by_root(&UnlinkIssues { kind }, on), events(vec![unlinked.into()]));
+}
+
+/// One issue has to stay open, so a chain of closed duplicates must not lead back. An open issue on
+/// the way is one to keep, and another circle elsewhere does not matter.
+#[test]
+fn closing_as_a_duplicate_does_not_complete_a_circle() {
+    let duplicate = issue();
+    let of = Issue { id: IssueId::from(Ids::new(NOW, 33).ulid()), number: 2, ..issue() };
+    let closed = |from, to| DuplicateStep { from, status: IssueStatus::Rejected, to };
+    let open = |from, to| DuplicateStep { status: IssueStatus::Open, ..closed(from, to) };
+    let close = |steps: &[DuplicateStep]| {
+        let on = Linking { from: &duplicate, to: &of, links: &[] };
+        let command = CloseAsDuplicate { note: None };
+        let decided = decided(&command, (on, steps), &actor(Role::Operator), NOW);
+        decided.map(drop).map_err(|refused| refused.refusal.to_string())
+    };
+    for (steps, words) in [
+        (&[closed(2, 4)] as &[_], "issue #2 is closed as a duplicate of #4"),
+        (
+            &[closed(2, 7), closed(7, 2), closed(7, 9), closed(9, 4)],
+            "issue #2 is closed as a duplicate of #7, and #7 of #9, and #9 of #4",
+        ),
+    ] {
+        assert_eq!(close(steps), Err(words.to_owned()));
+    }
+    for steps in [
+        &[] as &[_],
+        &[open(2, 4)],
+        &[closed(2, 7), open(7, 4)],
+        &[closed(2, 7), closed(7, 2)],
+        &[closed(9, 4)],
+    ] {
+        assert_eq!(close(steps), Ok(()), "{steps:?}");
+    }
 }
 
 /// A checklist with one item of each sort.

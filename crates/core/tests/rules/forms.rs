@@ -231,12 +231,14 @@ fn typed_text_is_converted_to_the_kind_of_the_field() {
     let whole = json!({ "type": "integer" });
     let number = json!({ "type": "number" });
     let switch = json!({ "type": "boolean" });
+    let email = json!({ "type": "string", "format": "email" });
     let sizes = json!({ "type": "string", "enum": ["small", "", "2"] });
     let counts = json!({ "type": "integer", "enum": [1, 2] });
     for (schema, typed, expected) in [
         (&text, "12", Some(json!("12"))),
         (&text, " two words ", Some(json!(" two words "))),
         (&text, "  ", None),
+        (&email, " ada@x.org ", Some(json!("ada@x.org"))),
         (&whole, " 12 ", Some(json!(12))),
         (&whole, "", None),
         (&whole, "a dozen", Some(json!("a dozen"))),

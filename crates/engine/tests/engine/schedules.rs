@@ -9,8 +9,8 @@ use punchlist_core::mission::Standing;
 use punchlist_core::{Role, Time};
 use punchlist_engine::{Done, Pump, Scheduler, Worker};
 use punchlist_ops::Ops;
-use punchlist_store::Options;
 use punchlist_store::rows::outbox::EVERYTHING;
+use punchlist_store::{Options, Target};
 use punchlist_testkit::{Backend, World, on_every_lasting_store, on_every_store};
 use serde_json::{Value, json};
 
@@ -188,6 +188,39 @@ fn a_running_worker_starts_due_work(backend: Backend) {
         stop.store(true, Ordering::SeqCst);
         running.join().unwrap().unwrap();
     });
+}
+
+/// A restore over a damaged store makes a new file. If that happens before a read, the worker says so,
+/// and not that the store is damaged.
+#[test]
+fn a_worker_whose_store_is_replaced_before_a_read_says_so() {
+    let world = World::new(Backend::SqliteFile);
+    let Target::File(file) = world.store.target().clone() else { panic!("a file") };
+    let ops = Ops::new(world.store.target().clone(), Options::default());
+    // It asks this for the first time when it watches and has read nothing.
+    let is_stopped = || {
+        for side in ["", "-wal", "-shm"] {
+            let mut side_of = file.clone().into_os_string();
+            side_of.push(side);
+            let _ = std::fs::remove_file(side_of);
+        }
+        std::fs::write(&file, "another file ".repeat(1_000)).unwrap();
+        false
+    };
+    let worker = Worker {
+        executor: None,
+        models: &(),
+        outside: &(),
+        jobs: 1,
+        observer: &|_| {},
+        ops: &ops,
+        agents: Arc::default(),
+        pump: Pump::default(),
+        clock: &|| world.now,
+        is_stopped: &is_stopped,
+        report: &|_| {},
+    };
+    assert_eq!(worker.run().unwrap_err().code(), "reset_required");
 }
 
 on_every_store!(

@@ -42,6 +42,15 @@ impl Call<'_, '_> {
         Ok((self.issue(one, Lock::Row)?, self.issue(other, Lock::Row)?))
     }
 
+    /// An issue and the one it is a duplicate of. Whether it may be closed as such depends on other
+    /// issues that were, so no two are closed at the same time in one project.
+    pub(crate) fn two_duplicates(&mut self, one: i64, of: i64) -> Result<(Issue, Issue), Error> {
+        if let Some(project) = self.project()? {
+            self.tx.lock_last_issue(project)?;
+        }
+        self.two_issues(one, of)
+    }
+
     /// Creates an issue in this project. The project is created on first use.
     pub fn create_issue(&mut self, command: &CreateIssue) -> Result<Issue, Error> {
         self.reach_project()?;
@@ -143,8 +152,9 @@ impl Call<'_, '_> {
     ) -> Result<Issue, Error> {
         let links = self.tx.links_between(issue.id, of.id)?;
         let project = issue.project_id;
+        let steps = self.tx.duplicate_steps(of.id)?;
         let on = Linking { from: &issue, to: of, links: &links };
-        let decision = self.decided(command, on, (project, &issue.id))?;
+        let decision = self.decided(command, (on, &steps), (project, &issue.id))?;
         self.record_move(project, issue, &decision)
     }
 

@@ -41,7 +41,7 @@ impl Define for IssueCloseAsDuplicate {
     type Output = LinkedIssue;
 
     fn run(call: &mut Call<'_, '_>, input: &Input) -> Result<LinkedIssue, Error> {
-        let (issue, of) = call.two_issues(input.number, input.of)?;
+        let (issue, of) = call.two_duplicates(input.number, input.of)?;
         let command = CloseAsDuplicate { note: input.note.0.clone() };
         let issue = call.close_as_duplicate(issue, &of, &command)?.into();
         Ok(LinkedIssue { issue, kind: LinkKind::DuplicateOf, to: input.of })

@@ -115,6 +115,27 @@ fn closing_as_a_duplicate_is_one_step(backend: Backend) {
     assert_eq!(closed["issue"]["status"], "rejected");
 }
 
+/// Closed duplicates must not lead in a circle, however long: no issue would be left.
+fn closing_as_a_duplicate_never_closes_a_whole_circle(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    let numbers: Vec<i64> = ["one", "two", "three"].iter().map(|t| file(&world, t)).collect();
+    let close = |number: usize, of: usize| {
+        let input = json!({ "number": numbers[number], "of": numbers[of] });
+        world.call_in(&operator, "issue_close_as_duplicate", input)
+    };
+    close(1, 0).unwrap();
+    close(2, 1).unwrap();
+    let error = close(0, 2).unwrap_err();
+    assert_eq!(error.code(), "duplicate_circle");
+    assert_eq!(error.to_string(), "issue #3 is closed as a duplicate of #2, and #2 of #1");
+    // One that lies on the way is reopened, so one issue is left.
+    let reopen = json!({ "number": numbers[1], "status": "open" });
+    world.call_in(&operator, "issue_transition", reopen).unwrap();
+    close(0, 2).unwrap();
+    assert_eq!(close(1, 0).unwrap_err().code(), "duplicate_circle");
+}
+
 /// K-45: an issue created inside a bound session becomes a child of its issue, by tool or by
 /// operation; outside a session it does not.
 fn an_issue_created_in_a_bound_session_becomes_a_child(backend: Backend) {
@@ -228,6 +249,7 @@ on_every_store!(
     links_are_visible_from_both_issues,
     links_block_nothing,
     closing_as_a_duplicate_is_one_step,
+    closing_as_a_duplicate_never_closes_a_whole_circle,
     an_issue_created_in_a_bound_session_becomes_a_child,
     the_tool_of_the_tracker_only_adds,
     an_issue_is_deferred_until_a_date,

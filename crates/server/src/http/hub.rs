@@ -12,8 +12,10 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use punchlist_ops::events::Logged;
+use punchlist_ops::follow::unless_replaced;
 use punchlist_ops::identity::Facts;
 use punchlist_ops::{Error, Ops};
+use punchlist_store::watch::Watch;
 use tokio::sync::{Semaphore, watch};
 
 use super::caller::{Secret, identify};
@@ -174,26 +176,33 @@ impl Hub {
         let mut watch = ops.store()?.watch()?;
         let (mut look, mut judged) = (true, Instant::now());
         while !self.is_stopped.load(Ordering::SeqCst) {
-            let read = if look { self.read_on(ops) } else { Ok(false) };
-            look = match read {
-                Ok(rules_changed) => {
-                    if rules_changed || judged.elapsed() >= JUDGED {
-                        self.judge(ops);
-                        judged = Instant::now();
-                    }
-                    watch.wait(PATIENCE)?
-                }
-                Err(error) if error.meaning().retryable => {
-                    std::thread::sleep(PATIENCE);
-                    true
-                }
-                Err(error) => return Err(error),
-            };
-            if watch.is_astray() {
-                return Err(Error::ResetRequired { after: 0, last_seq: None });
-            }
+            let looked = self.look(ops, look, (&mut watch, &mut judged));
+            look = unless_replaced(watch.is_astray(), 0, looked)?;
         }
         Ok(())
+    }
+
+    /// Reads what there is to read, then waits. Returns true if there may be more.
+    fn look(
+        &self,
+        ops: &Ops,
+        look: bool,
+        (watch, judged): (&mut Watch<'_>, &mut Instant),
+    ) -> Result<bool, Error> {
+        match if look { self.read_on(ops) } else { Ok(false) } {
+            Ok(rules_changed) => {
+                if rules_changed || judged.elapsed() >= JUDGED {
+                    self.judge(ops);
+                    *judged = Instant::now();
+                }
+                Ok(watch.wait(PATIENCE)?)
+            }
+            Err(error) if error.meaning().retryable => {
+                std::thread::sleep(PATIENCE);
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads new events. Returns true if one of them may change what a caller may see.

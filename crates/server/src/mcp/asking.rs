@@ -19,7 +19,7 @@ use super::McpServer;
 use super::asker::Asker;
 use super::calls::{Call, answered, refusal};
 use super::changes::PAUSE;
-use super::gates::{OPTIONS, is_misfit, open_gate, opened, question, said};
+use super::gates::{is_misfit, open_gate, opened, question, said};
 use super::judge::INVALID_REQUEST;
 use super::pulse::Beats;
 use crate::http::limits::Place;
@@ -60,7 +60,7 @@ pub(crate) async fn ask(
         Ok(answer) => answer,
         Err(error) => return Ok(whole(&id, &refusal(&error))),
     };
-    let (gate, question) = (open_gate(&answer), question(&call));
+    let (gate, question) = (open_gate(&answer), question(&call, None));
     let result = answered(operation, &answer)?;
     let (Some(gate), Some(question)) = (gate, question) else { return Ok(whole(&id, &result)) };
     // Without a place for one more stream, the question waits in the inbox.
@@ -239,9 +239,7 @@ pub(crate) async fn take(
         Err(error) => return Err(error),
     };
     let answer = match &result {
-        Some(ClientResult::ElicitResult(result)) => {
-            said((question.operation, gate), question.input.get(OPTIONS), result)
-        }
+        Some(ClientResult::ElicitResult(result)) => said((question.operation, gate), result),
         _ => None,
     };
     let words = match answer {

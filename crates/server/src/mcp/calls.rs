@@ -203,10 +203,35 @@ pub(crate) fn refusal(error: &Error) -> CallToolResult {
 
 /// What to do next. A context comes from the host, which has neither flags nor, in most cases, headers.
 fn hint(error: &Error) -> Option<String> {
-    let Error::MissingContext { missing } = error else { return error.hint() };
-    let given = missing.iter().map(|name| match *name {
+    let missing: Vec<&str> = match error {
+        Error::MissingContext { missing } => missing.clone(),
+        // A server has refused it; by default its hint is in the words of the command line.
+        Error::Remote(error) if error.code == "missing_context" => {
+            let missing = error.facts.get("missing").and_then(Value::as_array);
+            missing.into_iter().flatten().filter_map(Value::as_str).collect()
+        }
+        _ => return error.hint(),
+    };
+    let given = missing.into_iter().map(|name| match name {
         "project" => "the header Punchlist-Project: NAME".to_owned(),
         name => format!("punchlist/{name}Id in the _meta of the request"),
     });
     Some(format!("the host of this agent sends {}", given.collect::<Vec<_>>().join(" and ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_context_is_asked_of_the_host_also_if_a_server_misses_it() {
+        let local = Error::MissingContext { missing: vec!["project", "turn"] };
+        let remote = Error::from_problem(local.to_problem()).unwrap();
+        assert!(matches!(remote, Error::Remote(_)));
+        let said = "the host of this agent sends the header Punchlist-Project: NAME and \
+                    punchlist/turnId in the _meta of the request";
+        for error in [local, remote] {
+            assert_eq!(hint(&error).as_deref(), Some(said));
+        }
+    }
 }

@@ -25,8 +25,6 @@ use super::changes::PAUSE;
 
 /// The name of the one question in `input_required`.
 const KEY: &str = "answer";
-/// The field of `ask` with the answers it offers.
-pub(crate) const OPTIONS: &str = "options";
 /// How often to check whether somebody else has answered, if there is no notification.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -54,7 +52,7 @@ pub(crate) async fn ask(
     }
     let answer = opened(call).await?;
     let Some(gate) = open_gate(&answer) else { return call.complete(&answer) };
-    let question = can_ask.then(|| question(call)).flatten();
+    let question = can_ask.then(|| question(call, None)).flatten();
     match question {
         None => call.complete(&answer),
         Some(question) if is_stateless => Ok(input_required(&gate, question)),
@@ -97,8 +95,9 @@ pub(crate) fn has_user(capabilities: &ClientCapabilities) -> bool {
     declared.is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
-/// The question in the protocol's format. `None` if the protocol cannot express it.
-pub(crate) fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
+/// The question in the protocol's format. `None` if the protocol cannot express it. If it is asked
+/// again, it first says why the answer did not fit.
+pub(crate) fn question(call: &Call<'_>, misfit: Option<&Error>) -> Option<ElicitRequestParams> {
     let text = |name: &str| call.arguments.get(name).and_then(Value::as_str);
     let (message, schema) = match text("title") {
         Some(title) => {
@@ -108,8 +107,8 @@ pub(crate) fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
         }
         None => {
             let mut field = json!({ "type": "string", "title": "Answer" });
-            let options = options(call.arguments.get(OPTIONS));
-            if !options.is_empty() {
+            let options = call.arguments.get("options").and_then(Value::as_array);
+            if let Some(options) = options.filter(|options| !options.is_empty()) {
                 field["enum"] = json!(options);
             }
             let properties = json!({ KEY: field });
@@ -117,15 +116,14 @@ pub(crate) fn question(call: &Call<'_>) -> Option<ElicitRequestParams> {
             (text("question")?.to_owned(), schema)
         }
     };
+    let message = match misfit {
+        Some(misfit) => format!("{misfit}\n\n{message}"),
+        None => message,
+    };
     let params = json!({ "mode": "form", "message": message, "requestedSchema": schema });
     let params: ElicitRequestParams = serde_json::from_value(params).ok()?;
     // The protocol has no list of allowed numbers, for example, and the user must see all of it.
     is_same(&json!(params)["requestedSchema"], &schema).then_some(params)
-}
-
-/// The answers that a question offers.
-fn options(options: Option<&Value>) -> &[Value] {
-    options.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// Are two values equal? `1` and `1.0` are, because the library reads some numbers as floats.
@@ -148,7 +146,6 @@ fn is_same(one: &Value, other: &Value) -> bool {
 /// The user's answer to the gate. `None` if there is no answer yet.
 pub(crate) fn said(
     (operation, gate): (&Operation, &str),
-    offered: Option<&Value>,
     result: &ElicitResult,
 ) -> Option<ClientAnswer> {
     let (gate, is_apart) = (gate.to_owned(), false);
@@ -157,11 +154,10 @@ pub(crate) fn said(
             let content = result.content.as_ref().filter(|content| content.is_object())?;
             let response = match operation.name {
                 "form" => content.clone(),
-                // A blank answer is none, and so is one that was not offered.
+                // A blank answer is none.
                 _ => match content.get(KEY)?.as_str()?.trim() {
                     "" => return None,
-                    answer if is_offered(answer, options(offered)) => json!(answer),
-                    _ => return None,
+                    answer => json!(answer),
                 },
             };
             let (decision, response) = (GateDecision::Resume, Some(response));
@@ -176,12 +172,7 @@ pub(crate) fn said(
     }
 }
 
-fn is_offered(answer: &str, options: &[Value]) -> bool {
-    let is_it = |option: &Value| option.as_str().is_some_and(|text| text.trim() == answer);
-    options.is_empty() || options.iter().any(is_it)
-}
-
-/// Does the user's answer not fit the form? The agent cannot answer, so the question stays open.
+/// Does the user's answer not fit the question? The agent cannot answer, so the question stays open.
 pub(crate) fn is_misfit(error: &Error) -> bool {
     error.code() == "bad_response"
 }
@@ -227,13 +218,14 @@ async fn answered(
         }
     };
     let result = responses.get(KEY).cloned().map(serde_json::from_value::<ElicitResult>);
+    let mut misfit = None;
     let is_put_off =
         matches!(&result, Some(Ok(result)) if result.action == ElicitationAction::Cancel);
     if let Some(Ok(result)) = &result
-        && let Some(answer) = said((call.operation, &gate), call.arguments.get(OPTIONS), result)
+        && let Some(answer) = said((call.operation, &gate), result)
     {
         match relay(call, answer).await {
-            Err(error) if is_misfit(&error) => {}
+            Err(error) if is_misfit(&error) => misfit = Some(error),
             recorded => return call.complete(&recorded?),
         }
     }
@@ -242,7 +234,7 @@ async fn answered(
         Some(asked) => asked,
         None => call.for_gate(&gate).await?,
     };
-    match (open_gate(&asked), question(call)) {
+    match (open_gate(&asked), question(call, misfit.as_ref())) {
         (Some(gate), Some(question)) if !is_put_off => Ok(input_required(&gate, question)),
         _ => call.complete(&asked),
     }
@@ -265,7 +257,7 @@ async fn elicit(
             response = &mut handle.rx => {
                 let answer = match response {
                     Ok(Ok(ClientResult::ElicitResult(result))) => {
-                        said((call.operation, &gate), call.arguments.get(OPTIONS), &result)
+                        said((call.operation, &gate), &result)
                     }
                     _ => None,
                 };

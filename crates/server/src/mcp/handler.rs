@@ -36,9 +36,9 @@ fn not_offered(why: impl Into<Cow<'static, str>>) -> ErrorData {
 
 /// Refuses a cursor of a list that has one page.
 fn is_first(page: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> {
-    match page.is_some_and(|page| page.cursor.is_some()) {
-        true => Err(resources::wrong_cursor()),
-        false => Ok(()),
+    match page.and_then(|page| resources::given(page.cursor.as_deref())) {
+        Some(_) => Err(resources::wrong_cursor()),
+        None => Ok(()),
     }
 }
 

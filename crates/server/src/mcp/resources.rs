@@ -241,6 +241,11 @@ pub(crate) fn listed_templates(role: Role) -> ListResourceTemplatesResult {
         .with_cache_scope(CacheScope::Private)
 }
 
+/// The cursor of a request. Clients that have none may send an empty one.
+pub(crate) fn given(cursor: Option<&str>) -> Option<&str> {
+    cursor.filter(|cursor| !cursor.is_empty())
+}
+
 pub(crate) fn wrong_cursor() -> ErrorData {
     ErrorData::invalid_params("the cursor is not one of this server's", None)
 }
@@ -251,7 +256,7 @@ pub(crate) async fn listed(
     asker: &Asker,
     cursor: Option<String>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let cursor = match cursor.as_deref().map(<i64 as Key>::parse) {
+    let cursor = match given(cursor.as_deref()).map(<i64 as Key>::parse) {
         None => Cursor::FIRST,
         Some(Some(number)) => Cursor(Some(number)),
         Some(None) => {

@@ -91,7 +91,8 @@ impl Check {
 }
 
 /// What to do about a copy that was cut off.
-pub const UNFINISHED: &str = "repeat `punch store copy FROM TO`, which continues it";
+pub const UNFINISHED: &str =
+    "repeat `punch store copy FROM TO` with the same version of punch, which continues it";
 
 const RESTORE: &str = "put a backup back with `punch restore FILE`";
 

@@ -199,8 +199,7 @@ impl Tx<'_> {
         self.first(sql!("SELECT number FROM issues WHERE id = $1"), &[(&id).into()], |r| r.int(0))
     }
 
-    /// Fills in what was said when the status of each issue last changed, as the log says. Exports
-    /// from before that column lack it.
+    /// Fills in what was said when the status of each issue last changed, as the log says.
     pub(crate) fn fill_status_reasons(&mut self) -> Result<(), Error> {
         self.migrate(match self.dialect() {
             Dialect::Sqlite => include_str!("../schema/sqlite/status_reasons.sql"),

@@ -1,6 +1,6 @@
 //! Links between issues: stored once, visible from both issues.
 
-use punchlist_core::issue::{Link, LinkKind};
+use punchlist_core::issue::{DuplicateStep, Link, LinkKind};
 use punchlist_core::{IssueId, IssueStatus, LinkId, ProjectId};
 
 use super::{time, word};
@@ -70,6 +70,30 @@ impl Tx<'_> {
             sql!("SELECT ", columns!(), " FROM issue_links WHERE from_issue = $1 ORDER BY id"),
             &[(&issue).into()],
             read,
+        )
+    }
+
+    /// Every `duplicate_of` link that can be reached from an issue.
+    pub fn duplicate_steps(&mut self, from: IssueId) -> Result<Vec<DuplicateStep>, Error> {
+        let from = from.to_string();
+        self.query(
+            sql!(
+                "WITH RECURSIVE chain (id) AS (SELECT id FROM issues WHERE id = $1 \
+                 UNION SELECT k.to_issue FROM chain AS c JOIN issue_links AS k \
+                 ON k.from_issue = c.id AND k.kind = 'duplicate_of') \
+                 SELECT f.number, f.status, t.number FROM chain AS c JOIN issue_links AS k \
+                 ON k.from_issue = c.id AND k.kind = 'duplicate_of' \
+                 JOIN issues AS f ON f.id = k.from_issue JOIN issues AS t ON t.id = k.to_issue \
+                 ORDER BY k.id"
+            ),
+            &[(&from).into()],
+            |row| {
+                Ok(DuplicateStep {
+                    from: row.int(0)?,
+                    status: word("issue status", row.str(1)?, IssueStatus::parse)?,
+                    to: row.int(2)?,
+                })
+            },
         )
     }
 

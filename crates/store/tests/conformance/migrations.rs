@@ -5,12 +5,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use postgres::{Client, NoTls};
+use punchlist_core::IssueStatus;
+use punchlist_store::care;
 use punchlist_store::migrate::{MIGRATIONS, Migration};
-use punchlist_store::{ErrorKind, Options, Store, Target, sql};
+use punchlist_store::rows::lists::Lock;
+use punchlist_store::{ErrorKind, Options, Store, Target, Tx, sql};
 use punchlist_testkit::stores::postgres_url;
 use punchlist_testkit::{Backend, TestStore, on_every_lasting_store};
 
 use crate::fixture::Fixture;
+use crate::issues::{file, transition};
 
 /// All real migrations and one more.
 const fn and_then(sql: &'static str) -> [Migration; MIGRATIONS.len() + 1] {
@@ -87,6 +91,53 @@ fn every_older_version_is_migrated(backend: Backend) {
         drop(old);
         let new = place.open();
         assert_eq!(new.read(|tx| tx.project("kept")).unwrap(), Some(project));
+    }
+}
+
+/// Migration 36 takes from the log why each issue was last moved.
+fn reasons_of_an_older_store_come_from_its_log(backend: Backend) {
+    let fixture = Fixture::new(backend);
+    let stamp = fixture.stamp();
+    fixture.create(&["a"], 2);
+    file(&fixture.store, &stamp, "one", "", 8).unwrap();
+    file(&fixture.store, &stamp, "two", "", 9).unwrap();
+    let (project, first) = (stamp.project, stamp.clone());
+    let go = move |tx: &mut Tx<'_>| {
+        transition(tx, &first, 1, IssueStatus::Triaged, Some("seen twice"))?;
+        transition(tx, &first, 1, IssueStatus::Rejected, Some("not ours"))?;
+        transition(tx, &first, 2, IssueStatus::Triaged, Some("seen twice"))?;
+        transition(tx, &first, 2, IssueStatus::InProgress, None)
+    };
+    fixture.store.write(go).unwrap();
+    let older = sql!("ALTER TABLE issues DROP COLUMN status_reason");
+    fixture.store.write(move |tx| tx.execute(older, &[])).unwrap();
+    let Fixture { store, place, .. } = fixture;
+    drop(store);
+    mark(&place, 35);
+
+    let new = place.open();
+    let reason = move |number| {
+        new.read(move |tx| tx.issue(project, number, Lock::No)).unwrap().unwrap().status_reason
+    };
+    assert_eq!([1, 2].map(reason), [Some("not ours".to_owned()), None]);
+    let report = care::examine(place.target(), Options::default());
+    assert!(report.ok, "{report:?}");
+}
+
+/// Gives a store another version.
+pub(crate) fn mark(place: &TestStore, version: i64) {
+    match place.target() {
+        Target::Postgres(url) => {
+            let mut client = Client::connect(url, NoTls).unwrap();
+            client
+                .batch_execute(&format!("UPDATE schema_version SET version = {version}"))
+                .unwrap();
+        }
+        Target::File(file) => {
+            let connection = rusqlite::Connection::open(file).unwrap();
+            connection.pragma_update(None, "user_version", version).unwrap();
+        }
+        Target::Memory => panic!("a store in memory has no other version"),
     }
 }
 
@@ -186,6 +237,7 @@ fn a_process_that_waits_for_a_migration_reports_it_and_gives_up_in_time() {
 on_every_lasting_store!(
     a_store_is_brought_forward_and_keeps_its_rows,
     every_older_version_is_migrated,
+    reasons_of_an_older_store_come_from_its_log,
     a_migration_that_fails_or_loses_rows_leaves_all_as_it_was,
     of_many_that_migrate_at_once_one_does,
 );

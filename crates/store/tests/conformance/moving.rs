@@ -5,10 +5,13 @@ use std::ops::ControlFlow;
 
 use punchlist_store::care;
 use punchlist_store::care::portable::{BadImport, Copied, copy, write_out};
+use punchlist_store::migrate::MIGRATIONS;
 use punchlist_store::{Error, ErrorKind, Options, Store, sql};
 use punchlist_testkit::{Backend, TestStore};
 
 use crate::fixture::Fixture;
+use crate::migrations::mark;
+use crate::portable::moved_by_an_older_version;
 
 const LASTING: [Backend; 2] = [Backend::SqliteFile, Backend::Postgres];
 
@@ -109,6 +112,42 @@ fn an_interrupted_copy_continues_and_its_target_cannot_be_opened_before() {
         let copied = whole(&fixture.store, &to(&place)).unwrap();
         assert_eq!(copied.resumed_after, 1_000);
         assert!(export(&place.open()) == export(&fixture.store), "{from:?} to {into:?}");
+    }
+}
+
+/// Such a target has the other version's columns, and no migration brings it forward.
+#[test]
+fn a_copy_that_another_version_began_is_not_continued() {
+    let known = MIGRATIONS.last().unwrap().version;
+    let fixture = full(Backend::SqliteFile);
+    for into in LASTING {
+        for found in [known - 1, known + 1] {
+            let place = TestStore::new(into);
+            let target = to(&place);
+            cut_off(&fixture.store, &target);
+            mark(&place, -found);
+            assert_eq!(
+                whole(&fixture.store, &target),
+                Err(BadImport::OtherCopy { found, known }),
+                "{into:?}"
+            );
+            mark(&place, -known);
+            assert_eq!(whole(&fixture.store, &target).unwrap().resumed_after, 1_000, "{into:?}");
+        }
+    }
+}
+
+/// A process of an older version writes a new status without the reason for it, which is then only
+/// in the log.
+#[test]
+fn a_copy_takes_the_reasons_of_issues_from_the_log() {
+    for (from, into) in [LASTING, [Backend::Postgres, Backend::SqliteFile]].map(|[a, b]| (a, b)) {
+        let fixture = Fixture::new(from);
+        moved_by_an_older_version(&fixture);
+        let place = TestStore::new(into);
+        whole(&fixture.store, &to(&place)).unwrap();
+        let report = care::examine(place.target(), Options::default());
+        assert!(report.ok, "{from:?} to {into:?}: {report:?}");
     }
 }
 

@@ -164,6 +164,38 @@ fn an_older_export_gets_the_reasons_of_its_issues_from_its_log() {
     }
 }
 
+/// A process of an older version that still runs writes a new status without its reason.
+#[test]
+fn an_import_takes_the_reasons_of_issues_from_the_log() {
+    for backend in BACKENDS {
+        let fixture = Fixture::new(backend);
+        let sound = moved_by_an_older_version(&fixture);
+        let report = care::examine(fixture.place.target(), Options::default());
+        assert!(!report.ok || backend == Backend::SqliteMemory, "{report:?}");
+        let (text, _) = export(&fixture.store);
+        let place = TestStore::new(backend);
+        let new = place.open();
+        import(&new, &text).unwrap();
+        assert_eq!(export(&new).0, sound);
+    }
+}
+
+/// Moves an issue twice, and leaves the reason of the first time, as an older version does. Returns the
+/// export of the store as it should be.
+pub(crate) fn moved_by_an_older_version(fixture: &Fixture) -> String {
+    let stamp = fixture.stamp();
+    fixture.create(&["a"], 2);
+    file(&fixture.store, &stamp, "one", "", 8).unwrap();
+    let go = move |tx: &mut Tx<'_>| {
+        MOVED.iter().try_for_each(|&(to, why)| transition(tx, &stamp, 1, to, why).map(drop))
+    };
+    fixture.store.write(go).unwrap();
+    let (sound, _) = export(&fixture.store);
+    let older = sql!("UPDATE issues SET status_reason = 'seen twice'");
+    fixture.store.write(move |tx| tx.execute(older, &[])).unwrap();
+    sound
+}
+
 /// Only what was said last counts.
 const MOVED: [(IssueStatus, Option<&str>); 2] =
     [(IssueStatus::Triaged, Some("seen twice")), (IssueStatus::Rejected, Some("not ours"))];

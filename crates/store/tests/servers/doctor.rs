@@ -148,17 +148,28 @@ fn a_role_without_rights_on_the_tables_is_reported() {
     let all = "SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public";
     for (change, expected) in [
         ("CREATE ROLE few LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO few", None),
-        (&*format!("GRANT {all} TO few"), Some((true, None))),
+        (
+            &*format!("GRANT {all} TO few"),
+            Some(bad("few lacks USAGE on gates_row_seq and 4 more sequences")),
+        ),
+        (
+            "GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO few; \
+             REVOKE USAGE ON SEQUENCE gates_row_seq FROM few",
+            Some(bad("few lacks USAGE on the sequence gates_row_seq")),
+        ),
+        ("GRANT UPDATE ON SEQUENCE gates_row_seq TO few", Some((true, None))),
+        ("GRANT USAGE ON SEQUENCE gates_row_seq TO few", Some((true, None))),
         ("REVOKE INSERT, UPDATE, DELETE ON schema_version FROM few", Some((true, None))),
         ("REVOKE DELETE ON leases FROM few", Some(bad("few lacks DELETE on the table leases"))),
         (
             "REVOKE SELECT ON todos FROM few",
             Some(bad("few lacks DELETE, SELECT on leases and 1 more table")),
         ),
-        // Tables of others are none of our business.
+        // Tables and sequences of others are none of our business.
         (
             &*format!(
-                "GRANT {all} TO few; CREATE ROLE other; CREATE TABLE theirs (); ALTER TABLE theirs OWNER TO other"
+                "GRANT {all} TO few; CREATE ROLE other; CREATE TABLE theirs (row BIGSERIAL); \
+                 ALTER TABLE theirs OWNER TO other"
             ),
             Some((true, None)),
         ),

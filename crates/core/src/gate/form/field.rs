@@ -245,7 +245,9 @@ impl<'a> Field<'a> {
             }
             FieldKind::Boolean => text::yes_or_no(word).map(Value::Bool),
         };
-        Some(value.unwrap_or_else(|| typed.into()))
+        // Blanks around a date or an address are never meant.
+        let text = if self.format.is_some() { word } else { typed };
+        Some(value.unwrap_or_else(|| text.into()))
     }
 }
 

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::export::{GoOn, write_tables};
 use super::import::{BadImport, Imported, Source, alone_and_empty, close};
 use super::tables::{KEPT_BY_A_COPY, TABLES, Table};
-use crate::{Error, ErrorKind, Store, Tx, sql};
+use crate::{Error, ErrorKind, Store, Tx, migrate, sql};
 
 /// The number of lines in one part.
 const PART_LINES: u64 = 500;
@@ -31,7 +31,7 @@ pub struct Copied {
     pub last_seq: Option<i64>,
     /// Rows that an interrupted copy had already written.
     pub resumed_after: u64,
-    /// SHA-256 of the store as lines; the same on both sides.
+    /// SHA-256 of the store as lines; the same on both sides when they were compared.
     pub digest: String,
 }
 
@@ -62,7 +62,6 @@ pub fn copy(from: &Store, to: &Store, go_on: &mut GoOn<'_>) -> Result<Copied, Ba
         }
         resumed => resumed?,
     };
-    to.write_once(|tx| close(tx, &imported))?;
     let mut sum = Sum(Sha256::new());
     let mut never = |_| ControlFlow::Continue(());
     let there = to.view(|tx| write_tables(tx, everything(), &mut sum, &mut never))?;
@@ -73,9 +72,12 @@ pub fn copy(from: &Store, to: &Store, go_on: &mut GoOn<'_>) -> Result<Copied, Ba
         );
         return Err(BadImport::Unsound { what });
     }
-    to.write_once(|tx| {
+    // Closing it changes rows, so it comes after the comparison and in one transaction with the mark:
+    // an interrupted copy has the source's rows.
+    to.write_once(move |tx| {
+        close(tx, &imported)?;
         tx.write(sql!("DELETE FROM facts WHERE name = 'copy'"), &[])?;
-        tx.mark_version(true)
+        Ok::<_, BadImport>(tx.mark_version(true)?)
     })?;
     let Imported { rows, events, last_seq } = imported;
     Ok(Copied { rows, events, last_seq, resumed_after, digest })
@@ -83,7 +85,11 @@ pub fn copy(from: &Store, to: &Store, go_on: &mut GoOn<'_>) -> Result<Copied, Ba
 
 /// Finds an interrupted copy, or an empty store, which it then locks against other users.
 fn begin(tx: &mut Tx<'_>) -> Result<Progress, BadImport> {
-    if tx.is_unfinished()? {
+    if let Some(found) = tx.unfinished_version()? {
+        let known = migrate::known();
+        if found != known {
+            return Err(BadImport::OtherCopy { found, known });
+        }
         let progress = tx.fact(COPY)?.unwrap_or_default();
         return Ok(serde_json::from_str(&progress).unwrap_or_default());
     }

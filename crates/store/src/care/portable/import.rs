@@ -42,6 +42,8 @@ pub enum BadImport {
     Newer { what: &'static str, found: i64, known: i64 },
     /// The store is not empty.
     NotEmpty,
+    /// The store has a part of a copy that another version of punchlist began.
+    OtherCopy { found: i64, known: i64 },
     /// A line is broken, or does not fit the lines before it. With a server, it is one of several
     /// lines.
     Line { first: u64, last: u64, what: String },
@@ -59,6 +61,11 @@ impl fmt::Display for BadImport {
                 write!(f, "the {what} of the export is version {found}, this punch knows {known}")
             }
             Self::NotEmpty => f.write_str("the store is not empty"),
+            Self::OtherCopy { found, known } => write!(
+                f,
+                "another version of punch began the copy into it: its schema is version {found}, \
+                 this punch has {known}"
+            ),
             Self::Line { first, last, what } if first == last => write!(f, "line {first}: {what}"),
             Self::Line { first, last, what } => {
                 write!(f, "one of the lines {first} to {last}: {what}")
@@ -159,7 +166,6 @@ impl<'r> Source<'r> {
         }
         if self.is_older {
             tx.fill_taken()?;
-            tx.fill_status_reasons()?;
         }
         close(tx, &imported)?;
         Ok(imported)
@@ -262,11 +268,15 @@ impl<'r> Source<'r> {
 }
 
 /// Rebuilds the derived tables, and checks everything.
+///
+/// The reasons of issues are taken from the log, which is the truth: exports of older versions have
+/// none, and a process of an older version that is still running changes a status without its reason.
 pub(super) fn close(tx: &mut Tx<'_>, imported: &Imported) -> Result<(), BadImport> {
     if let Some(last) = imported.last_seq {
         tx.number_above(last)?;
     }
     tx.fill_keys()?;
+    tx.fill_status_reasons()?;
     for check in [doctor::references(tx)?, fold::check(tx)?] {
         if !check.ok {
             return Err(BadImport::Unsound { what: check.detail });
