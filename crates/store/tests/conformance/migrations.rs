@@ -101,12 +101,12 @@ fn reasons_of_an_older_store_come_from_its_log(backend: Backend) {
     fixture.create(&["a"], 2);
     file(&fixture.store, &stamp, "one", "", 8).unwrap();
     file(&fixture.store, &stamp, "two", "", 9).unwrap();
-    let (project, first) = (stamp.project, stamp.clone());
+    let project = stamp.project;
     let go = move |tx: &mut Tx<'_>| {
-        transition(tx, &first, 1, IssueStatus::Triaged, Some("seen twice"))?;
-        transition(tx, &first, 1, IssueStatus::Rejected, Some("not ours"))?;
-        transition(tx, &first, 2, IssueStatus::Triaged, Some("seen twice"))?;
-        transition(tx, &first, 2, IssueStatus::InProgress, None)
+        transition(tx, &stamp, 1, IssueStatus::Triaged, Some("seen twice"))?;
+        transition(tx, &stamp, 1, IssueStatus::Rejected, Some("not ours"))?;
+        transition(tx, &stamp, 2, IssueStatus::Triaged, Some("seen twice"))?;
+        transition(tx, &stamp, 2, IssueStatus::InProgress, None)
     };
     fixture.store.write(go).unwrap();
     let older = sql!("ALTER TABLE issues DROP COLUMN status_reason");
