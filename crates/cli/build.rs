@@ -1,9 +1,9 @@
-//! Asks the linker to pack the program's relocations, where it can be started then (ADR 0020).
+//! Asks the linker to pack the program's relocations if this system can load them (ADR 0020).
 //!
 //! A position-independent program has a list of the addresses that the loader corrects at every
 //! start. Packed, this list takes 10 instead of 820 kB. The C library of GNU reads it since version
-//! 2.36. The linker adds that requirement to the program, so an older one refuses to start it and
-//! says why. A program that is built for another system is linked as usual.
+//! 2.36. The linker adds that requirement to the program, so an older library refuses to start it
+//! and says why. A program that is built for another system is linked as usual.
 
 use std::env;
 use std::process::Command;

@@ -399,7 +399,7 @@ pub enum Refusal {
     BadForm {
         fault: String,
     },
-    /// An answer that does not fit its form or is none of the options.
+    /// An answer that does not fit its form, or is not one of the options.
     BadResponse {
         faults: Vec<String>,
     },

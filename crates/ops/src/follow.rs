@@ -80,9 +80,9 @@ impl<'o> Eye<'o> {
     }
 }
 
-/// What a follower found, unless its watch is astray. The log of another file does not go on from
-/// here, and a file that was replaced during a read is the cause of any error in it. So ask after the
-/// read.
+/// Returns what a follower found, or `reset_required` if the store's file was replaced: the log of
+/// another file does not go on from here, and replacing a file causes errors in a read that is under
+/// way. So `is_astray` must be asked after the read.
 pub fn unless_replaced<T>(
     is_astray: bool,
     after: i64,

@@ -131,7 +131,7 @@ fn lacking(tx: &mut Tx<'_>) -> Result<Option<String>, Error> {
          AND c.relkind IN ('r', 'p') AND NOT has_table_privilege(c.oid, p.name) \
          AND (p.name = 'SELECT' OR c.oid <> v.oid)"
     );
-    // A row is numbered by the right USAGE or UPDATE.
+    // Either right is enough to number a new row.
     let sequences = sql!(
         "SELECT 'USAGE', min(c.relname::text), count(*) FROM pg_class AS c \
          JOIN pg_class AS v ON v.relnamespace = c.relnamespace AND v.relowner = c.relowner \

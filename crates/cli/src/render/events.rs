@@ -145,6 +145,7 @@ mod tests {
             "2269118464  20 min ago  root:primary\n  issue created  #1 Log in fails\n"
         );
     }
+
     #[test]
     fn a_followed_log_that_was_narrow_once_stays_so() {
         let row = |who: &str, what: &str| ["7", "now", who, what, "#1"].map(str::to_owned);

@@ -101,7 +101,7 @@ impl RelayAnswer {
     }
 }
 
-/// A client shows its user only the options. So any other answer is none of theirs, while the operator
+/// A client offers its user only the options, so no other answer can come from the user. The operator
 /// may answer anything.
 fn one_of(options: &[String], response: &Value) -> Result<(), Vec<String>> {
     let is_it = |option: &String| response.as_str().is_some_and(|it| it.trim() == option.trim());
