@@ -160,6 +160,11 @@ pub const MIGRATIONS: &[Migration] = &[
             include_str!("schema/postgres/status_reasons.sql")
         ),
     },
+    Migration {
+        version: 37,
+        sqlite: include_str!("schema/sqlite/0037_shorter_views.sql"),
+        postgres: include_str!("schema/postgres/0037_shorter_views.sql"),
+    },
 ];
 
 /// How a store's version compares with ours.

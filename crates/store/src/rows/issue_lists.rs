@@ -23,15 +23,26 @@ macro_rules! rank {
     };
 }
 
-macro_rules! found_by_sqlite {
-    () => {
-        "row IN (SELECT rowid FROM issue_search WHERE issue_search MATCH $2) AND "
+/// The join begins with what was found. SQLite would first copy the result of `IN (SELECT …)` into a
+/// table with a page cache of its own, which costs more than the search.
+macro_rules! select_found_by_sqlite {
+    ($($condition:expr),+) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM issue_search CROSS JOIN issues WHERE issue_search MATCH $2 \
+             AND row = issue_search.rowid AND project_id = $1 AND ",
+            $($condition),+
+        )
     };
 }
 
-macro_rules! found_by_postgres {
-    () => {
-        "id IN (SELECT issue_id FROM issue_search WHERE words @@ CAST($2 AS TEXT)::tsquery) AND "
+macro_rules! select_found_by_postgres {
+    ($($condition:expr),+) => {
+        select!(
+            "id IN (SELECT issue_id FROM issue_search WHERE words @@ CAST($2 AS TEXT)::tsquery) AND ",
+            $($condition),+
+        )
     };
 }
 
@@ -178,8 +189,8 @@ impl Tx<'_> {
         if !wanted.words.is_empty() {
             let query = query(self.dialect(), &wanted.words, Match::AllBegin);
             let statement = self.dialect().pick(
-                sql!(select!(found_by_sqlite!(), page_of_words!("instr"))),
-                sql!(select!(found_by_postgres!(), page_of_words!("strpos"))),
+                sql!(select_found_by_sqlite!(page_of_words!("instr"))),
+                sql!(select_found_by_postgres!(page_of_words!("strpos"))),
             );
             let label = wanted.label.as_ref().map(serde_json::to_string).transpose()?;
             let params = [
@@ -280,8 +291,8 @@ impl Tx<'_> {
         let project = project.to_string();
         let query = query(self.dialect(), words, Match::AnyIs);
         let statement = self.dialect().pick(
-            sql!(select!(found_by_sqlite!(), not_closed!())),
-            sql!(select!(found_by_postgres!(), not_closed!())),
+            sql!(select_found_by_sqlite!(not_closed!())),
+            sql!(select_found_by_postgres!(not_closed!())),
         );
         self.query(statement, &[(&project).into(), (&query).into()], read)
     }
