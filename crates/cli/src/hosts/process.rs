@@ -65,9 +65,9 @@ fn above() -> Vec<Ancestor> {
         // The name stands in parentheses and may hold any character.
         let (Some(open), Some(close)) = (stat.find('('), stat.rfind(')')) else { break };
         let program = &stat[open + 1..close];
-        let fields: Vec<&str> = stat[close + 1..].split_whitespace().collect();
-        let field = |at: usize| fields.get(at).and_then(|field| field.parse::<i64>().ok());
         // After the name: state, parent, group, session, terminal, …, and the start at place 19.
+        let fields: Vec<&str> = stat[close + 1..].split_ascii_whitespace().take(20).collect();
+        let field = |at: usize| fields.get(at).and_then(|field| field.parse::<i64>().ok());
         let (Some(parent), Some(session), Some(terminal), Some(start)) =
             (field(1), field(3), field(4), field(19))
         else {
