@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use punchlist_core::Time;
 use punchlist_engine::Telemetry;
 use punchlist_ops::identity::{AGENT_HOSTS, Facts, Terminal};
-use punchlist_ops::{Context, Envelope, Error, Ops, Place, clock};
+use punchlist_ops::{Ancestors, Context, Envelope, Error, Ops, Place, clock};
 use punchlist_server::remote::{self, Address, RemoteStore};
 use punchlist_store::target::is_misspelt_server;
 use punchlist_store::{Options, Target};
@@ -128,8 +128,8 @@ pub(crate) fn envelope(
             // A person is not in a host's session, and a session from the environment has priority
             // over it.
             processes: match is_person || globals.implied_session.is_some() {
-                true => Vec::new(),
-                false => process::ancestors(),
+                true => Ancestors::default(),
+                false => Ancestors::looked_up_by(process::ancestors),
             },
             own_session: None,
             branch,

@@ -4,7 +4,7 @@
 //! model writes into its input are dropped; only the envelope counts (T-19).
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use punchlist_core::gate::ClientAnswer;
 use punchlist_core::{Actor, Credential, RunId, Time, TokenId};
@@ -95,8 +95,8 @@ pub struct Context {
     pub turn: Option<String>,
     /// The id that a host gave its session. It may be unknown to us.
     pub host_session: Option<String>,
-    /// The processes the caller descends from, the nearest first.
-    pub processes: Vec<String>,
+    /// The processes the caller descends from.
+    pub processes: Ancestors,
     /// The name of the session that a server starts for itself when a call names none.
     pub own_session: Option<String>,
     /// The folder the caller runs in; paths are relative to it. It never selects the session.
@@ -130,6 +130,82 @@ impl Context {
     pub fn leads_to_session(&self) -> bool {
         let named = [&self.session, &self.host_session, &self.own_session];
         let is_named = named.into_iter().flatten().any(|name| !name.trim().is_empty());
-        is_named || !self.processes.is_empty()
+        is_named || self.processes.may_exist()
+    }
+}
+
+/// The processes a caller descends from, the nearest first. A command looks them up only when a
+/// session could be found by them: most commands are not started by a host.
+#[derive(Clone, Debug, Default)]
+pub struct Ancestors {
+    look: Option<fn() -> Vec<String>>,
+    known: OnceLock<Vec<String>>,
+}
+
+impl Ancestors {
+    /// Looks them up when they are needed.
+    #[must_use]
+    pub fn looked_up_by(look: fn() -> Vec<String>) -> Self {
+        Self { look: Some(look), known: OnceLock::new() }
+    }
+
+    /// False if there are none for sure. Looks nothing up.
+    #[must_use]
+    pub fn may_exist(&self) -> bool {
+        match self.known.get() {
+            Some(known) => !known.is_empty(),
+            None => self.look.is_some(),
+        }
+    }
+
+    /// Looks them up, unless that has been done.
+    pub fn get(&self) -> &[String] {
+        self.known.get_or_init(|| self.look.map(|look| look()).unwrap_or_default())
+    }
+}
+
+impl From<Vec<String>> for Ancestors {
+    fn from(known: Vec<String>) -> Self {
+        Self { look: None, known: known.into() }
+    }
+}
+
+impl PartialEq for Ancestors {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for Ancestors {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ancestors_are_looked_up_when_they_are_needed_and_once() {
+        static LOOKS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let look = || {
+            let nth = LOOKS.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            vec![format!("look {nth}")]
+        };
+        let ancestors = Ancestors::looked_up_by(look);
+        let context = Context { processes: ancestors.clone(), ..Context::default() };
+        assert!(ancestors.may_exist() && context.leads_to_session());
+        assert_eq!(LOOKS.load(std::sync::atomic::Ordering::SeqCst), 0);
+        assert_eq!(ancestors.get(), ["look 0"]);
+        assert_eq!(ancestors.get(), ["look 0"]);
+        assert_eq!(ancestors, vec!["look 0".to_owned()].into());
+    }
+
+    #[test]
+    fn a_caller_without_ancestors_has_no_session_by_them() {
+        let none = Ancestors::looked_up_by(Vec::new);
+        assert!(none.may_exist());
+        assert_eq!(none.get(), [""; 0]);
+        for none in [none, Ancestors::default(), Vec::new().into()] {
+            let context = Context { processes: none, ..Context::default() };
+            assert!(!context.leads_to_session(), "{context:?}");
+        }
     }
 }

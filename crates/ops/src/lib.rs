@@ -45,6 +45,6 @@ pub use answer::Answer;
 pub use call::DEFAULT_BRANCH;
 pub use catalogue::{CATALOGUE, Operation};
 pub use dispatch::Ops;
-pub use envelope::{Context, Envelope, Proof};
+pub use envelope::{Ancestors, Context, Envelope, Proof};
 pub use error::Error;
 pub use place::{Located, Place};

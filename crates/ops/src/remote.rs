@@ -104,7 +104,7 @@ impl RemoteContext {
             pillar: actor.pillar.clone(),
             idempotency_key: envelope.idempotency_key.clone(),
             host_session: context.host_session,
-            processes: context.processes,
+            processes: context.processes.get().to_vec(),
             own_session: context.own_session,
             directory: context.directory,
             branch: context.branch,

@@ -14,9 +14,9 @@ use std::time::Duration;
 use clap::{Arg, ArgMatches, Command};
 use punchlist_core::host::{Happened, Host, Why};
 use punchlist_core::text::Title;
-use punchlist_ops::Ops;
 use punchlist_ops::config::drive::DriveFlags;
 use punchlist_ops::operations::session_hook::{Input, Output, SessionHook};
+use punchlist_ops::{Ancestors, Ops};
 use punchlist_store::Target;
 use serde_json::Value;
 
@@ -146,7 +146,7 @@ fn answered(words: &[OsString]) -> Result<Reply, Failure> {
 fn ask(ops: &Ops, globals: &Globals, mut hook: Input) -> Result<Output, Failure> {
     let mut envelope = caller::envelope(ops, globals, true)?;
     // The payload names the session.
-    envelope.context.processes = Vec::new();
+    envelope.context.processes = Ancestors::default();
     let agent = envelope.agents.get(hook.host.name());
     // Warnings have nobody to read them here.
     let (settings, _) = drive::settings(agent, DriveFlags::default());

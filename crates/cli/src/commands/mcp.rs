@@ -36,6 +36,8 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
     let choice = matches.get_one::<Choice>("profile").copied().unwrap_or(Choice::Default);
     let ops = caller::ops(globals)?;
     let mut envelope = caller::envelope(&ops, globals, true)?;
+    // Looked up now, because the shell that started the server may end before it does.
+    envelope.context.processes.get();
     // Without a named session, the server uses one of its own.
     let id = clock::ids(envelope.now).map(|mut ids| ids.ulid().to_string());
     envelope.context.own_session = id.ok().map(|id| format!("{OWN_PREFIX}{id}"));

@@ -520,11 +520,11 @@ impl Call<'_, '_> {
     /// sessions and the host names none of them, the call is refused as ambiguous.
     pub(super) fn session_of_process(&mut self) -> Result<Option<Session>, Error> {
         let context = &self.envelope.context;
-        if context.processes.is_empty() {
+        if !context.processes.may_exist() || !self.tx.knows_host_processes()? {
             return Ok(None);
         }
         let Some(project) = self.project()? else { return Ok(None) };
-        for process in &context.processes {
+        for process in context.processes.get() {
             let (found, _) = self.reached_sessions_of(project, process)?;
             match found.as_slice() {
                 [] => {}

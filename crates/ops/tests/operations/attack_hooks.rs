@@ -27,7 +27,7 @@ fn hook(world: &World, by: &Envelope, more: impl Into<Value>) -> Value {
 /// A caller that descends from this process.
 fn below(by: &Envelope, process: &str) -> Envelope {
     let mut envelope = by.clone();
-    envelope.context.processes = vec![process.to_owned()];
+    envelope.context.processes = vec![process.to_owned()].into();
     envelope
 }
 

@@ -177,7 +177,7 @@ impl Caller {
                 conversation: given.conversation,
                 turn: given.turn,
                 host_session: given.host_session,
-                processes: given.processes,
+                processes: given.processes.into(),
                 own_session: given.own_session,
                 directory: given.directory,
                 run: None,

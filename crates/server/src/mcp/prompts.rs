@@ -4,7 +4,7 @@ use punchlist_core::briefing::{ALL, Briefing};
 use punchlist_ops::catalogue::Define;
 use punchlist_ops::input::Maybe;
 use punchlist_ops::operations::session_context::{self, SessionContext};
-use punchlist_ops::{Envelope, Error, Ops};
+use punchlist_ops::{Ancestors, Envelope, Error, Ops};
 use rmcp::ErrorData;
 use rmcp::model::{
     CacheScope, GetPromptResult, JsonObject, ListPromptsResult, Prompt, PromptArgument,
@@ -62,7 +62,7 @@ pub(crate) async fn prompt(
         // The named issue is only read, so it need not be the one that the session is bound to.
         let context = &mut envelope.context;
         (context.session, context.own_session, context.host_session) = (None, None, None);
-        context.processes = Vec::new();
+        context.processes = Ancestors::default();
     }
     let state = asker.run(envelope, state).await;
     let state = match state {

@@ -144,6 +144,12 @@ impl Tx<'_> {
         )
     }
 
+    /// Does any process fire the hooks of a session?
+    pub fn knows_host_processes(&mut self) -> Result<bool, Error> {
+        let found = self.first(sql!("SELECT 1 FROM host_processes LIMIT 1"), &[], |_| Ok(()))?;
+        Ok(found.is_some())
+    }
+
     /// The sessions of a project that have not ended and whose hooks this process has fired, newest
     /// first.
     pub fn sessions_of_process(
