@@ -110,7 +110,10 @@ impl ServerHandler for McpServer {
     ) -> Result<ListToolsResult, ErrorData> {
         is_first(page.as_ref())?;
         let listed = tools::listed(self.role().await?, self.choice);
-        let tools = listed.into_iter().map(tools::tool).collect();
+        // A server with one client lists them about once, and would keep them for nothing.
+        let is_shared = self.asker.is_request();
+        let tools = listed.into_iter().map(if is_shared { tools::cached } else { tools::tool });
+        let tools = tools.collect();
         let result = ListToolsResult::with_all_items(tools);
         Ok(result.with_ttl_ms(RARELY_MS).with_cache_scope(CacheScope::Private))
     }

@@ -12,14 +12,15 @@ use serde_json::{Value, json};
 /// A cache of tools, because generating a schema takes longer than a call.
 static MADE: Mutex<BTreeMap<&str, Tool>> = Mutex::new(BTreeMap::new());
 
+/// Like [`tool`], for a server with many clients, which list the same tools.
+pub(crate) fn cached(operation: &Operation) -> Tool {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(operation.name).or_insert_with(|| tool(operation)).clone()
+}
+
 /// An operation as a tool.
 #[must_use]
 pub fn tool(operation: &Operation) -> Tool {
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    made.entry(operation.name).or_insert_with(|| make(operation)).clone()
-}
-
-fn make(operation: &Operation) -> Tool {
     let (description, input) = punchlist_ops::tools::shown(operation);
     let read_only = operation.effect != Effect::Write;
     let annotations = ToolAnnotations::new()
