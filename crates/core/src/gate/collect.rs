@@ -88,6 +88,7 @@ mod tests {
     fn only_the_caller_that_asked_collects() {
         for other in [
             json!({ "askedBy": "root:other" }),
+            json!({ "reach": { "project": "shop" } }),
             json!({ "sessionId": "01JCQ0000000000000000000AC" }),
             json!({ "text": "Which host?" }),
             json!({ "details": { "options": ["1"] } }),

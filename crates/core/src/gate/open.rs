@@ -66,10 +66,7 @@ impl Decide for OpenGate {
         ground.session.map_or(Ok(()), going)?;
         let purpose = self.purpose(ground)?;
         let revision = ground.issue.map(|issue| issue.revision);
-        // Tokens of one agent may have different reaches, so without a session the reach must be
-        // the same.
-        let is_ours =
-            |gate: &&Gate| ground.session.is_some() || gate.reach.is_same_as(&actor.reach);
+        let is_ours = |gate: &&Gate| is_same_asker(gate, actor, ground.session.is_some());
         // A refused sign-off reopens criteria. Asked again without a purpose, it would be a pause, but
         // its answer is still to be collected.
         let was_sign_off = |gate: &Gate| gate.purpose == Some(Purpose::SignOff);
@@ -145,6 +142,11 @@ impl Decide for OpenGate {
     }
 }
 
+/// Tokens of one agent may have different reaches, so without a session the reach must be the same.
+fn is_same_asker(gate: &Gate, actor: &Actor, in_session: bool) -> bool {
+    in_session || gate.reach.is_same_as(&actor.reach)
+}
+
 impl OpenGate {
     /// Has this caller opened the gate with this question?
     pub(super) fn has_opened(
@@ -155,6 +157,7 @@ impl OpenGate {
     ) -> bool {
         gate.asked_by == actor.principal
             && gate.session_id == session
+            && is_same_asker(gate, actor, session.is_some())
             && normalised(&gate.text) == normalised(self.text.as_str())
             && gate.details == self.details
     }

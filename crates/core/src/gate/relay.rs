@@ -231,6 +231,7 @@ pub(super) mod tests {
         }
         for other in [
             json!({ "askedBy": "root:other" }),
+            json!({ "reach": { "project": "shop" } }),
             json!({ "sessionId": "01JCQ0000000000000000000AC" }),
             json!({ "text": "Which host?" }),
             json!({ "kind": "form" }),
