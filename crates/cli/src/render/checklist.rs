@@ -102,7 +102,7 @@ fn sections(criteria: &[String], steps: &[(Option<&str>, String)]) -> String {
     let mut phase = None;
     for (n, (here, item)) in steps.iter().enumerate() {
         if n == 0 || *here != phase {
-            let heading = here.map_or("Steps".to_owned(), line);
+            let heading = here.map_or("Steps".to_owned(), phase_heading);
             let heading = hanging("", "", &heading, width());
             shown.push_str(&format!("{BOLD}{}{BOLD:#}\n", heading.trim_end()));
             phase = *here;
@@ -110,6 +110,19 @@ fn sections(criteria: &[String], steps: &[(Option<&str>, String)]) -> String {
         shown.push_str(item);
     }
     shown
+}
+
+/// The headings of an issue's page.
+const SECTIONS: [&str; 7] =
+    ["Criteria", "Steps", "Links", "Ledger", "Open children", "Sessions", "Sign-offs"];
+
+/// A phase. Agents name phases, and what one writes must not pass for a section of the page.
+fn phase_heading(name: &str) -> String {
+    let name = line(name);
+    match SECTIONS.iter().any(|section| section.eq_ignore_ascii_case(name.trim())) {
+        true => format!("Steps: {name}"),
+        false => name,
+    }
 }
 
 fn step(item: &ItemView, id: &str, indent: &str) -> String {
@@ -191,4 +204,18 @@ fn named(
 fn under(indent: &str, text: &str) -> String {
     let lead = format!("{indent}    ");
     hanging(&lead, &lead, &line(text), width())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Contract, Issues: the heading of the criteria is reserved. An agent names phases.
+    #[test]
+    fn a_phase_does_not_pass_for_a_section_of_the_page() {
+        let steps = [("Build", "  [ ] a\n"), ("criteria ", "  [x] b\n"), ("Ledger", "  [x] c\n")];
+        let steps = steps.map(|(phase, item)| (Some(phase), item.to_owned()));
+        let shown = anstream::adapter::strip_str(&sections(&[], &steps)).to_string();
+        assert_eq!(shown, "Build\n  [ ] a\nSteps: criteria\n  [x] b\nSteps: Ledger\n  [x] c\n");
+    }
 }
