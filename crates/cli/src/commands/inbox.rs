@@ -2,11 +2,11 @@
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
-use punchlist_core::GateId;
 use punchlist_core::deadline::Deadline;
 use punchlist_core::gate::{GateDecision, GateKind, GateState, Purpose};
 use punchlist_core::naming::{self, Candidate};
 use punchlist_core::text::{Body, Content, Title};
+use punchlist_core::{GateId, Refusal};
 use punchlist_ops::catalogue::{Define, find};
 use punchlist_ops::input::{Cursor, Limit, Maybe};
 use punchlist_ops::operations::gate_answer::{self, GateAnswer};
@@ -315,7 +315,9 @@ impl Inbox<'_> {
 
     /// Gives an answer that a person typed; after a sign-off, asks what to do next.
     pub(super) fn give_typed(&self, answer: gate_answer::Input) -> Result<(), Failure> {
-        let done = self.ops.run::<GateAnswer>(&self.envelope, answer)?;
+        let Some(done) = self.accepted(answer)? else {
+            return Ok(output::print("It stays open.\n")?);
+        };
         let is_signed =
             done.gate.purpose == Some(Purpose::SignOff) && done.gate.state == GateState::Resumed;
         output::print(&render::gates::answered(&done.gate))?;
@@ -332,6 +334,31 @@ impl Inbox<'_> {
                 short(run)
             ))?),
         }
+    }
+
+    /// Gives an answer. If the issue has changed since the sign-off was asked for, says what has, and
+    /// asks again about what was shown. None: the gate stays open.
+    fn accepted(
+        &self,
+        mut answer: gate_answer::Input,
+    ) -> Result<Option<gate_answer::Output>, Failure> {
+        let shown = answer.expected_revision.take();
+        let given = self.ops.run::<GateAnswer>(&self.envelope, answer.clone());
+        let changed = match (given, shown) {
+            (Err(Error::Refused(refusal)), Some(_))
+                if matches!(*refusal, Refusal::ChangedSinceAsked { .. }) =>
+            {
+                refusal
+            }
+            (given, _) => return Ok(Some(given?)),
+        };
+        output::print(&format!("{}.\n", output::line(&changed.to_string())))?;
+        let question = "Sign off what is shown above? [y/n, empty leaves it open] ";
+        if prompt::yes(question)? != Some(true) {
+            return Ok(None);
+        }
+        answer.expected_revision = shown;
+        Ok(Some(self.ops.run::<GateAnswer>(&self.envelope, answer)?))
     }
 
     /// The background of a sign-off.

@@ -123,7 +123,7 @@ fn judge(gate: &GateView) -> Given {
     let decision = if said { GateDecision::Resume } else { GateDecision::Refuse };
     let mut answer = answer_to(gate.id.clone(), decision);
     if said && is_sign_off {
-        // The yes covers what was shown, not later changes.
+        // The yes covers what is shown here, not later changes.
         answer.expected_revision = gate.revision;
         match unclaimed(gate) {
             0 => {}

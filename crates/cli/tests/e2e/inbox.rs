@@ -236,6 +236,26 @@ fn an_agent_sees_no_inbox_and_answers_nothing() {
     assert_eq!(desk.gate(&gate)["state"], "open");
 }
 
+/// Contract, Issues: a yes covers what was asked about. What changed since is said, and asked about.
+#[test]
+fn a_person_is_told_what_changed_since_a_sign_off_was_asked_for() {
+    let desk = Desk::new(Backend::SqliteFile);
+    let gate = desk.sign_off();
+    desk.operator(&["issue", "set", "1", "--title", "Log in fails twice"]).said();
+    let told = desk.typing(&["inbox", "answer"], "y\n\n\n");
+    assert_eq!(told.exit, Some(0), "{told:?}");
+    let said = told.stdout.replace("\r\n", "\n");
+    assert!(
+        said.contains("issue #1 has changed since the sign-off was asked for: title (it is at"),
+        "{said}"
+    );
+    assert!(said.ends_with("It stays open.\n"), "{said}");
+    assert_eq!(desk.gate(&gate)["state"], "open");
+    let signed = desk.typing(&["inbox", "answer"], "y\n\ny\nn\n");
+    assert_eq!(signed.exit, Some(0), "{signed:?}");
+    assert_eq!(desk.gate(&gate)["state"], "resumed");
+}
+
 #[test]
 fn a_person_signs_off_at_a_terminal() {
     let desk = Desk::new(Backend::SqliteFile);

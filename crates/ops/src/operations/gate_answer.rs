@@ -16,7 +16,7 @@ use crate::views::GateView;
 use crate::{Envelope, Error};
 
 /// Answer a gate: let its session continue, or refuse. A refused sign-off reopens criteria.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Input {
     /// The gate's id.
