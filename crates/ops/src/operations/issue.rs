@@ -45,6 +45,9 @@ pub struct Input {
     /// transition: why.
     #[serde(default)]
     pub reason: Maybe<Body>,
+    /// transition: even with open children.
+    #[serde(default)]
+    pub confirm: Option<bool>,
     /// comment; list: words to look for.
     #[serde(default)]
     pub text: Maybe<Body>,
@@ -162,7 +165,7 @@ impl Define for IssueTool {
                     number: number()?,
                     status: input.status.ok_or_else(|| missing("status"))?,
                     reason: input.reason.clone(),
-                    confirm: None,
+                    confirm: input.confirm,
                 };
                 let moved = issue_transition::IssueTransition::run(call, &moving)?;
                 Ok(Output { warning: moved.warning, ..one(moved.issue) })

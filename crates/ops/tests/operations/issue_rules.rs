@@ -204,7 +204,28 @@ fn bad_input_names_the_field_and_creates_no_store() {
     }
 }
 
+/// Q-K6: the tool `issue` takes the fields of the operation, so its hint can be followed.
+fn the_tool_closes_an_issue_with_open_children_when_confirmed(backend: Backend) {
+    let world = World::new(backend);
+    let operator = world.envelope(Role::Operator);
+    for title in ["Parent", "Child"] {
+        world.call("issue_create", json!({ "title": title })).unwrap();
+    }
+    let child = json!({ "number": 2, "kind": "child_of", "to": 1 });
+    world.call_in(&operator, "issue_link", child).unwrap();
+    let close = |confirm: Option<bool>| {
+        let mut input = json!({ "action": "transition", "number": 1, "status": "resolved" });
+        if let Some(confirm) = confirm {
+            input["confirm"] = json!(confirm);
+        }
+        world.call_in(&operator, "issue", input)
+    };
+    assert_eq!(close(None).unwrap_err().code(), "open_children");
+    assert_eq!(close(Some(true)).unwrap()["issue"]["status"], "resolved");
+}
+
 on_every_store!(
+    the_tool_closes_an_issue_with_open_children_when_confirmed,
     a_look_alike_is_refused_and_named,
     every_transition_follows_the_table,
     a_refused_transition_says_what_to_do,
