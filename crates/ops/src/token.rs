@@ -60,7 +60,11 @@ impl Ops {
             return match self.remote() {
                 // A terminal on this machine proves nothing to the server.
                 Some(remote) => remote.identify(&facts, None),
-                None => prove(facts),
+                None => prove(facts).map_err(|denied| match self.admits(Proof::Nothing) {
+                    // No role helps where a token is missing.
+                    Err(missing @ Error::TokenRequired) => missing,
+                    _ => denied,
+                }),
             };
         };
         // An empty token is an error, because the caller meant to give one.

@@ -17,7 +17,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::explain::Fault;
-use crate::input::{Agent, Expires, Maybe, range};
+use crate::input::{Agent, Expires, range};
 use crate::token::{
     digest, has_operator, identity_to_come, operator_seen, secret, set_identity_rule,
 };
@@ -31,7 +31,7 @@ pub struct Input {
     pub role: Role,
     /// The agent it is for, e.g. "coder"; absent: primary.
     #[serde(default)]
-    pub agent: Maybe<Agent>,
+    pub agent: Option<Agent>,
     /// Only this project; absent: all projects.
     #[serde(default)]
     pub project: Option<Title>,
@@ -141,7 +141,7 @@ impl Define for TokenNew {
         let token = Token {
             id: TokenId::from(call.ids().ulid()),
             role: input.role,
-            agent: input.agent.0.as_ref().map(|Agent(path)| path.clone()),
+            agent: input.agent.as_ref().map(|Agent(path)| path.clone()),
             reach,
             created_by: envelope.actor.principal.clone(),
             created_at: envelope.now,
@@ -180,9 +180,16 @@ impl Define for TokenNew {
 /// What a reach names and the store does not have. A token may be made before its project, but
 /// often it is a typing error.
 fn unknown(call: &mut Call<'_, '_>, reach: &Reach) -> Result<Vec<String>, Error> {
-    let Some(name) = &reach.project else { return Ok(Vec::new()) };
-    let Some(project) = call.tx().project(name)? else {
-        return Ok(vec![format!("project `{name}`")]);
+    let named = reach.project.clone();
+    let is_named = named.is_some();
+    // A mission without a project may be in any, but usually it is in the caller's.
+    let name = named.unwrap_or_else(|| call.envelope().project.clone());
+    let Some(project) = call.tx().project(&name)? else {
+        return Ok(match &reach.mission {
+            _ if is_named => vec![format!("project `{name}`")],
+            Some(slug) => vec![format!("mission `{slug}` of `{name}`")],
+            None => Vec::new(),
+        });
     };
     let mut unknown = Vec::new();
     if let Some(number) = reach.number

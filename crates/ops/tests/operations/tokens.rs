@@ -210,6 +210,18 @@ fn an_issue_alone_is_one_of_the_callers_project(backend: Backend) {
     assert_eq!(made["unknown"], json!(["project `api`"]));
 }
 
+/// A mistyped mission would make a token that reaches nothing.
+fn a_mission_that_does_not_exist_yet_is_named(backend: Backend) {
+    let world = World::new(backend);
+    let lead = || make(&world, json!({ "role": "lead", "mission": "dx" }));
+    assert_eq!(lead()["unknown"], json!(["mission `dx` of `test`"]));
+    world.call("issue_create", json!({ "title": "a" })).unwrap();
+    assert_eq!(lead()["unknown"], json!(["mission `dx` of `test`"]));
+    let mission = json!({ "name": "DX", "pillars": [] });
+    world.call_in(&world.envelope(Role::Operator), "mission_init", mission).unwrap();
+    assert_eq!(lead().get("unknown"), None);
+}
+
 /// Contract, Context: a token's expiry is judged by the real clock, not by PUNCHLIST_NOW.
 fn a_set_clock_does_not_judge_the_expiry_of_a_token(backend: Backend) {
     let world = World::new(backend);
@@ -236,6 +248,7 @@ fn bad_wishes_for_a_token_are_refused(backend: Backend) {
         (json!({ "role": "root", "expires": "0s" }), "bad_value"),
         (json!({ "role": "owner", "pillar": "p" }), "missing_field"),
         // An empty limit is a mistake, not a token without limits.
+        (json!({ "role": "operator", "agent": " " }), "missing_field"),
         (json!({ "role": "operator", "project": "" }), "missing_field"),
         (json!({ "role": "operator", "mission": " " }), "missing_field"),
         (json!({ "role": "operator", "planFile": "" }), "missing_field"),
@@ -293,7 +306,12 @@ fn a_store_that_requires_tokens_refuses_every_call_without_one(backend: Backend)
         assert_eq!((error.code(), error.meaning().exit), ("token_required", 4), "{name} {input}");
     }
     assert_eq!(world.log(), before);
+    // A role that the caller may not take is not the reason: no role helps without a token.
+    let facts = || Facts { carry: Some(Role::Operator), ..Facts::default() };
+    let carried = world.ops.identify(facts(), None).unwrap_err();
+    assert_eq!(carried.code(), "token_required");
     world.call_in(&bearer, "store_identity", json!({ "rule": "open" })).unwrap();
+    assert_eq!(world.ops.identify(facts(), None).unwrap_err().code(), "not_permitted");
     let later = calls.map(|(envelope, name, input)| match world.call_in(envelope, name, input) {
         Ok(_) => "done",
         Err(error) => error.code(),
@@ -317,6 +335,7 @@ on_every_store!(
     anybody_can_create_the_first_operator_token_but_no_second_one,
     a_person_at_a_terminal_ends_the_bootstrap,
     an_issue_alone_is_one_of_the_callers_project,
+    a_mission_that_does_not_exist_yet_is_named,
     a_set_clock_does_not_judge_the_expiry_of_a_token,
     bad_wishes_for_a_token_are_refused,
 );
