@@ -356,7 +356,9 @@ pub enum Refusal {
         number: i64,
         expected: i64,
         revision: i64,
-        checklist: String,
+        /// The checklist as it is now, where it was edited.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        checklist: Option<String>,
     },
     /// The markdown is not a checklist; the faults by line.
     BadChecklist {

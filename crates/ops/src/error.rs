@@ -305,7 +305,7 @@ impl Error {
             Self::Internal { .. } => "please report it, with the command that caused it".into(),
             Self::IdempotencyConflict { .. } => "use a new key for a new request".into(),
             Self::NotForPostgres { what: "restore" } => {
-                "restore a dump with pg_restore --clean --dbname=URL FILE, then run \
+                "restore a dump with pg_restore --clean --if-exists --dbname=URL FILE, then run \
                  `punch doctor`"
                     .into()
             }
@@ -324,7 +324,7 @@ impl Error {
             Self::FileExists { instead, .. } => (*instead).into(),
             Self::Web(fault) => return fault.hint(),
             Self::Remote(error) => return error.hint.clone(),
-            Self::NeedsDatabase => "run it where the database is, with --db naming it".into(),
+            Self::NeedsDatabase => "run it where the database is, and name the database".into(),
             Self::Import(bad) => match **bad {
                 BadImport::NotOurs => {
                     "give it what `punch export store` wrote; restore a backup with \
@@ -509,7 +509,7 @@ impl fmt::Display for Error {
             Self::Web(fault) => fault.fmt(f),
             Self::Remote(error) => f.write_str(&error.message),
             Self::NeedsDatabase => {
-                f.write_str("this needs the database itself, and --db names a server")
+                f.write_str("this needs the database itself, and the address is that of a server")
             }
             Self::Store(error) => error.fmt(f),
             Self::Internal { detail } => write!(f, "internal error: {detail}"),

@@ -34,6 +34,8 @@ pub enum WebFault {
     },
     /// A proxy forwarded it, and it has no token.
     Forwarded,
+    /// It comes from another machine, or the server listens for others, and it has no token.
+    FromAfar,
     TooManyRequests {
         limit: u32,
     },
@@ -59,6 +61,7 @@ impl WebFault {
             Self::ForeignHost { .. } => "foreign_host",
             Self::CrossSite { .. } => "cross_site",
             Self::Forwarded => "forwarded",
+            Self::FromAfar => "token_required",
             Self::TooManyRequests { .. } | Self::TooManyFailures => "rate_limited",
             Self::TooManyStreams { .. } => "too_many_streams",
             Self::StaleForm => "stale_form",
@@ -82,7 +85,7 @@ impl WebFault {
             Self::CrossSite { .. } => {
                 "call the API from a program, or from the server's own pages".into()
             }
-            Self::Forwarded => "send Authorization: Bearer with a token".into(),
+            Self::Forwarded | Self::FromAfar => "send Authorization: Bearer with a token".into(),
             Self::TooManyRequests { .. } => "wait a second and send it again".into(),
             Self::TooManyFailures => "wait a minute, and check the token".into(),
             Self::TooManyStreams { .. } => "close a stream, or share one".into(),
@@ -120,6 +123,9 @@ impl fmt::Display for WebFault {
                 write!(f, "the request comes from another site, `{}`", short(origin))
             }
             Self::Forwarded => f.write_str("a request that a proxy passed on needs a token"),
+            Self::FromAfar => f.write_str(
+                "this server listens beyond its own machine, where every request needs a token",
+            ),
             Self::TooManyRequests { limit } => {
                 write!(f, "more than {limit} requests in a second")
             }

@@ -40,7 +40,12 @@ fn heading(output: &Output, now: Time) -> String {
         None => "; nothing has happened yet".to_owned(),
     };
     let (project, actor) = (line(&output.project), line(&output.actor));
-    let rest = format!("  you are {actor}{last}");
+    let role = output.role.name();
+    let carried = match actor.split_once(':') {
+        Some((proved, _)) if proved != role => format!(" as {role}"),
+        _ => String::new(),
+    };
+    let rest = format!("  you are {actor}{carried}{last}");
     if unicode_width::UnicodeWidthStr::width(format!("{project}{rest}").as_str()) <= width() {
         return format!("{BOLD}{project}{BOLD:#}{DIM}{rest}{DIM:#}\n");
     }

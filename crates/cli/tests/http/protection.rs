@@ -65,7 +65,9 @@ fn listening_beyond_loopback_needs_tls_and_tokens() {
     let refused = place.punch(["serve", "--listen", "0.0.0.0:0", "--json"]).refusal(2);
     assert!(refused["message"].as_str().unwrap().contains("no TLS"), "{refused}");
     let served = Served::with(&place, &["--listen", "0.0.0.0:0", "--insecure"]);
-    is(&served.get("/v1/issue_list"), 401, "token_required");
+    let told = served.get("/v1/issue_list");
+    is(&told, 401, "token_required");
+    assert!(told.body.contains("beyond its own machine"), "the store is open: {}", told.body);
     is(&served.get("/openapi.json"), 401, "token_required");
     is(&served.get("/metrics"), 401, "token_required");
     served.get("/healthz").answer();

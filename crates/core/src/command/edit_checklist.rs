@@ -49,7 +49,7 @@ impl EditChecklist {
         if let Some(Basis { number, expected, revision }) = self.basis
             && expected != revision
         {
-            let checklist = markdown(&draft.state, &self.notes);
+            let checklist = Some(markdown(&draft.state, &self.notes));
             return Err(Refusal::StaleRevision { number, expected, revision, checklist }.into());
         }
         let found = pair(&self.lines, &ordered(&draft.state));

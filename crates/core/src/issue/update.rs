@@ -38,20 +38,15 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 }
 
 impl Decide for UpdateIssue {
-    /// The issue, and its checklist to show to a caller that expected another revision.
-    type On<'a> = (&'a Issue, &'a str);
+    type On<'a> = &'a Issue;
     type Out = Decision;
 
-    fn decide(
-        &self,
-        (issue, checklist): Self::On<'_>,
-        By { actor, .. }: By<'_>,
-    ) -> Result<Self::Out, Refused> {
+    fn decide(&self, issue: Self::On<'_>, By { actor, .. }: By<'_>) -> Result<Self::Out, Refused> {
         keeper(actor, Subject::Issue, Action::Update, || true)?;
         if let Some(expected) = self.expected_revision.filter(|one| *one != issue.revision) {
             let (number, revision) = (issue.number, issue.revision);
-            let checklist = checklist.to_owned();
-            return Err(Refusal::StaleRevision { number, expected, revision, checklist }.into());
+            let refusal = Refusal::StaleRevision { number, expected, revision, checklist: None };
+            return Err(refusal.into());
         }
         let text = |given: Option<&str>, now: &str| given.unwrap_or(now).to_owned();
         let title = text(self.title.as_ref().map(Title::as_str), &issue.title);
@@ -114,7 +109,7 @@ mod tests {
     use crate::{Actor, AgentPath, Role, Time};
 
     fn decided(role: Role, update: &UpdateIssue, issue: &Issue) -> Result<Decision, Refused> {
-        crate::decide::tests::decided(update, (issue, ""), &Actor::new(role, AgentPath::primary()))
+        crate::decide::tests::decided(update, issue, &Actor::new(role, AgentPath::primary()))
     }
 
     /// K-55: only the operator changes title and body; that makes an earlier sign-off void.

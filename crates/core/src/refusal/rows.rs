@@ -333,7 +333,7 @@ rows! {
                 many.join("`, `")
             ),
         },
-        "wait for the claims, refuse the sign-off, or accept unclaimed criteria",
+        "wait for the claims, refuse the sign-off, or accept them unclaimed: --accept-unclaimed",
     ),
     Self::UnknownIssue { number } => Unknown(
         "unknown_issue",
@@ -518,10 +518,17 @@ rows! {
     ),
     Self::StaleRevision { number, expected, revision, checklist } => Conflict(
         "stale_revision",
-        format!(
-            "issue #{number} is at revision {revision}, not {expected}; it now reads:\n{checklist}"
-        ),
-        "make your changes again on the newer text, with its revision",
+        match checklist {
+            Some(checklist) => format!(
+                "issue #{number} is at revision {revision}, not {expected}; it now reads:\n\
+                 {checklist}"
+            ),
+            None => format!("issue #{number} is at revision {revision}, not {expected}"),
+        },
+        match checklist {
+            Some(_) => "make your changes again on the newer text, with its revision",
+            None => "look at the issue as it is now, and repeat the change with its revision",
+        },
     ),
     Self::BadChecklist { faults } => Malformed(
         "bad_checklist",
@@ -534,7 +541,8 @@ rows! {
     Self::UnknownGate { gate } => Unknown(
         "unknown_gate",
         format!("there is no question `{}` in this project", short(gate)),
-        "gate_list shows the questions that wait",
+        "the operator sees the questions that wait with gate_list; asking again in the same words \
+         finds your own",
     ),
     Self::OtherQuestion { gate } => Unknown(
         "unknown_gate",

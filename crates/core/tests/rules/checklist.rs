@@ -262,7 +262,7 @@ fn every_fault_is_reported_with_its_line() {
     let unreadable = "is not a heading, an item or a note; an item begins with `- [ ] `";
     let expected = [
         (1, "there is no item above this note"),
-        (2, "unknown mark `[%]`; there are [ ], [/], [x] and [-]"),
+        (2, "unknown mark `[%]`; there are [ ], [/], [x], [-] and [?]"),
         (3, "the text is empty or only white space"),
         (4, "the text has 2001 characters; the limit is 2000"),
         (5, unreadable),

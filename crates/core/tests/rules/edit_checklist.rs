@@ -481,7 +481,7 @@ fn an_edit_of_an_older_revision_is_refused_with_the_newer_text() {
             assert!(edited.is_ok());
             continue;
         }
-        let checklist = SHOWN.to_owned();
+        let checklist = Some(SHOWN.to_owned());
         let refusal = Refusal::StaleRevision { number: 7, expected, revision, checklist };
         assert_eq!((edited.unwrap_err().refusal, &world.state), (refusal, &before));
     }

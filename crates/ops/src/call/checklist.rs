@@ -4,7 +4,7 @@
 //! Also `notes`, for lists of every kind.
 
 use punchlist_core::command::Command;
-use punchlist_core::issue::checklist::{Notes, markdown};
+use punchlist_core::issue::checklist::Notes;
 use punchlist_core::issue::ledger;
 use punchlist_core::{Actor, Decision, Issue, IssueId, Refusal, Scope, Snapshot};
 use punchlist_store::Load;
@@ -50,13 +50,6 @@ impl Call<'_, '_> {
     /// The checklist of an issue, for reading; `None` if it was never started.
     pub(crate) fn checklist(&mut self, issue: &Issue) -> Result<Option<Snapshot>, Error> {
         self.look(&scope_of(issue), Load::All)
-    }
-
-    /// The checklist of an issue as markdown.
-    pub(crate) fn checklist_text(&mut self, issue: &Issue) -> Result<String, Error> {
-        let Some(checklist) = self.checklist(issue)? else { return Ok(String::new()) };
-        let notes = self.notes(&checklist)?;
-        Ok(markdown(&checklist, &notes))
     }
 
     /// The checklist of an issue, for a change.

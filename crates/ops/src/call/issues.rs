@@ -174,12 +174,7 @@ impl Call<'_, '_> {
         command: &UpdateIssue,
     ) -> Result<Issue, Error> {
         let project = issue.project_id;
-        let is_stale = command.expected_revision.is_some_and(|one| one != issue.revision);
-        let checklist = match is_stale {
-            true => self.checklist_text(&issue)?,
-            false => String::new(),
-        };
-        let decision = self.decided(command, (&issue, &checklist), (project, &issue.id))?;
+        let decision = self.decided(command, &issue, (project, &issue.id))?;
         self.record_issue(project, Some(issue), &decision)
     }
 

@@ -140,7 +140,7 @@ impl Define for TodoTool {
             if matches!(action, TodoAction::Set | TodoAction::Add)
                 && let Some(notice) = progress::removed_notice(&snapshot)
             {
-                said = Some(said.map_or_else(|| notice.clone(), |said| format!("{said} {notice}")));
+                said = Some(joined(said, notice));
             }
             return answer(call, Some(&snapshot), said);
         };
@@ -286,6 +286,15 @@ fn answer(
     let held = progress::of(snapshot).held;
     let summary = Summary { total, open: total - closed, closed, held };
     Ok(Output { items, markdown: markdown(snapshot, &notes), summary, message })
+}
+
+/// Two sentences. The first may end with the words of an item.
+fn joined(said: Option<String>, notice: String) -> String {
+    match said {
+        Some(said) if said.ends_with('.') => format!("{said} {notice}"),
+        Some(said) => format!("{said}. {notice}"),
+        None => notice,
+    }
 }
 
 /// A message on the state of the list after a change.

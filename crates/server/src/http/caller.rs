@@ -46,7 +46,8 @@ impl Caller {
         let mut context = match text(headers, "punchlist-context")? {
             None => RemoteContext::default(),
             Some(json) => serde_json::from_str(&json).map_err(|error| {
-                let (path, found) = ("Punchlist-Context".to_owned(), error.to_string());
+                let path = "Punchlist-Context".to_owned();
+                let found = format!("the given text ({error})");
                 Error::from(Fault::BadValue { path, found, expected: "a context".to_owned() })
             })?,
         };
@@ -123,7 +124,7 @@ impl Caller {
                 return Err(WebFault::Forwarded.into());
             }
             let is_near = state.site.is_loopback && self.peer.is_loopback();
-            if is_near { Ok(()) } else { Err(Error::TokenRequired) }
+            if is_near { Ok(()) } else { Err(WebFault::FromAfar.into()) }
         });
         let (actor, proof) = match identified {
             Err(error @ Error::BadToken { .. }) => {

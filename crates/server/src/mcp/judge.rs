@@ -203,7 +203,12 @@ fn wrong_arguments(id: &Value, method: &str, params: &Value) -> Option<Judged> {
     }
     let detail = format!("the arguments of {name} are {}, not an object", kind(arguments));
     let error = Error::from(Fault::Other { path: "arguments".to_owned(), detail: detail.clone() });
-    let result = serde_json::to_value(refusal(&error)).ok()?;
+    let mut result = refusal(&error);
+    // The kind of a result is named only in revisions without a handshake, where each request names
+    // its revision.
+    let names_revision = params["_meta"].get("io.modelcontextprotocol/protocolVersion").is_some();
+    result.result_type = result.result_type.filter(|_| names_revision);
+    let result = serde_json::to_value(result).ok()?;
     Some(Judged::Wrong(json!({ "jsonrpc": "2.0", "id": id, "result": result }), detail))
 }
 
@@ -425,7 +430,11 @@ mod tests {
             let result = &answer["result"];
             assert_eq!((&answer["id"], &result["isError"]), (&json!(4), &json!(true)), "{answer}");
             assert_eq!(result["structuredContent"]["error"]["code"], "invalid_input");
+            assert_eq!(result.get("resultType"), None, "with a handshake: {answer}");
         }
+        let line = br#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"todo",
+            "arguments":3,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
+        assert_eq!(answered(line)["result"]["resultType"], "complete");
     }
 
     #[test]

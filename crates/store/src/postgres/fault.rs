@@ -87,8 +87,49 @@ pub(super) fn is_fatal(error: &tokio_postgres::Error) -> bool {
 
 /// Removes the password from an error: a server or pooler may repeat it.
 pub(super) fn masked(error: Error, secret: Option<&str>) -> Error {
-    match secret {
-        Some(secret) => Error::new(error.kind, error.detail.replace(secret, "[password]")),
+    match secret.filter(|secret| !secret.is_empty()) {
+        Some(secret) => Error::new(error.kind, without(&error.detail, secret)),
         None => error,
+    }
+}
+
+/// Replaces a secret where it stands by itself. As a part of longer words, a short one would make
+/// the text unreadable, and the gaps would show it.
+fn without(text: &str, secret: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(secret) {
+        let (before, found) = rest.split_at(at);
+        let after = &found[secret.len()..];
+        let joins = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let is_part = joins(before.chars().next_back().or_else(|| shown.chars().next_back()))
+            || joins(after.chars().next());
+        shown.push_str(before);
+        shown.push_str(if is_part { secret } else { "[password]" });
+        rest = after;
+    }
+    shown.push_str(rest);
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_removed_where_it_stands_by_itself() {
+        for (secret, text, shown) in [
+            ("ro", "permission denied for table projects", "permission denied for table projects"),
+            ("ro", "user=ro password=ro", "user=[password] password=[password]"),
+            ("s3cret!", "login with 's3cret!' failed", "login with '[password]' failed"),
+            ("aa", "aaa aa", "aaa [password]"),
+            ("ö", "öö ö", "öö [password]"),
+        ] {
+            assert_eq!(without(text, secret), shown, "{secret}");
+        }
+        let error = || Error::new(ErrorKind::Backend, "said ro");
+        assert_eq!(masked(error(), Some("ro")).detail, "said [password]");
+        assert_eq!(masked(error(), Some("")).detail, "said ro");
+        assert_eq!(masked(error(), None).detail, "said ro");
     }
 }

@@ -242,8 +242,11 @@ fn can_answer(
     match opened {
         Ok(_) => Ok(()),
         Err(fault) => {
-            let hint = "name another model with --model, or correct it in punchlist.toml";
-            let hint = Some(hint.to_owned());
+            let hint = match settings.model.split_once(':') {
+                Some(("scripted", file)) => format!("correct {file}, or name another model"),
+                _ => "name another model with --model, or correct it in punchlist.toml".to_owned(),
+            };
+            let hint = Some(hint);
             Err(Failure::Declined { code: code_of(fault.kind), message: fault.message, hint })
         }
     }

@@ -238,7 +238,7 @@ fn read_mark(mark: &str) -> Result<Mark, String> {
         "?" => Mark::Claimed,
         _ => {
             let shown: String = mark.chars().take(20).collect();
-            return Err(format!("unknown mark `[{shown}]`; there are [ ], [/], [x] and [-]"));
+            return Err(format!("unknown mark `[{shown}]`; there are [ ], [/], [x], [-] and [?]"));
         }
     })
 }

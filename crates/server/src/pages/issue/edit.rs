@@ -23,7 +23,9 @@ pub(super) fn draw(visit: &Visit, shown: &Output) -> Markup {
     // on.
     let stale = refused.and_then(|refused| match &refused.error {
         Error::Refused(refusal) => match refusal.as_ref() {
-            Refusal::StaleRevision { checklist, revision, .. } => Some((checklist, *revision)),
+            Refusal::StaleRevision { checklist: Some(checklist), revision, .. } => {
+                Some((checklist, *revision))
+            }
             _ => None,
         },
         _ => None,
