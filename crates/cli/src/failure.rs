@@ -38,6 +38,8 @@ pub(crate) enum Failure {
     Unreachable { message: String, hint: String },
     /// Reading input or writing output failed.
     Io(String),
+    /// A server cannot listen at its address.
+    NotListening(String),
     /// The answer has been shown, and it was negative: only the exit code is left.
     Shown(u8),
     /// The reader of our output is gone, so nothing is printed.
@@ -79,7 +81,8 @@ impl Failure {
             Self::Declined { message, .. }
             | Self::Usage { message, .. }
             | Self::Unreachable { message, .. }
-            | Self::Io(message) => message,
+            | Self::Io(message)
+            | Self::NotListening(message) => message,
             Self::Help(_) | Self::Shown(_) | Self::Silent => {
                 "there is nothing to answer".to_owned()
             }
@@ -127,6 +130,10 @@ impl Failure {
             Self::Declined { code, message, hint } => (1, object(code, &message, hint)),
             Self::Usage { message, hint } => (2, object("usage", &message, hint)),
             Self::Unreachable { message, hint } => (3, object("unreachable", &message, Some(hint))),
+            Self::NotListening(message) => {
+                let hint = "name another address with --listen, or end the program that uses it";
+                (3, object("io", &message, Some(hint.to_owned())))
+            }
             Self::Io(message) => {
                 let hint = "check the path, its permissions, and that the disk is not full";
                 (3, object("io", &message, Some(hint.to_owned())))

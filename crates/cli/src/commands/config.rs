@@ -1,6 +1,8 @@
 //! `punch config show`: the effective values and their sources; `punch config sample`: a file to
 //! start with. Neither opens a store.
 
+use std::collections::BTreeSet;
+
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use punchlist_ops::config::drive::{DriveSettings, Source};
 use punchlist_ops::config::{AgentConfig, Config, SAMPLE};
@@ -61,7 +63,17 @@ fn show(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure> {
             "agents.{agent}.tools lists `{tool}`, but there is no such tool{nearest}"
         ));
     }
-    let shown = Shown::of(&found, |agent| drive::settings_or_warn(agent, drive::flags(matches)));
+    // What is wrong with the environment is wrong for every agent, and said once.
+    let mut said = BTreeSet::new();
+    let shown = Shown::of(&found, |agent| {
+        let (settings, notes) = drive::settings(agent, drive::flags(matches));
+        for note in notes {
+            if said.insert(note.clone()) {
+                output::warn(&output::line(&note));
+            }
+        }
+        settings
+    });
     if globals.quiet {
         return Ok(());
     }
@@ -87,7 +99,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(found: &Settings, drive: impl Fn(Option<&AgentConfig>) -> DriveSettings) -> Self {
+    fn of(found: &Settings, mut drive: impl FnMut(Option<&AgentConfig>) -> DriveSettings) -> Self {
         let config = &found.config;
         let mut tables = Vec::new();
         let mut names: Vec<&str> = config.agents.iter().map(|(name, _)| name).collect();

@@ -261,7 +261,9 @@ pub(super) fn cannot_start(listen: SocketAddr, error: StartError) -> Failure {
     match error {
         StartError::Store(error) => error.into(),
         StartError::Tls(why) => Failure::usage(format!("the certificate cannot be used: {why}")),
-        StartError::Listen(error) => Failure::Io(format!("cannot listen at {listen}: {error}")),
+        StartError::Listen(error) => {
+            Failure::NotListening(format!("cannot listen at {listen}: {error}"))
+        }
     }
 }
 

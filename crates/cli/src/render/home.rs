@@ -129,6 +129,7 @@ fn running(runs: &[RunningRow], now: Time) -> String {
             (RunState::Waiting, Some("delegations")) => "waits for another agent ",
             (RunState::Waiting, Some("pause")) => "paused ",
             (RunState::Waiting, _) => "waits ",
+            (_, Some("worker")) => "waits for a worker ",
             _ => "",
         };
         vec![

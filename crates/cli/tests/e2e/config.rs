@@ -75,6 +75,11 @@ fn invalid_values_are_reported() {
     assert_eq!(ran.json()["agents"]["primary"]["max_todo_continuations"], 10);
     let note = ran.stderr.lines().find(|line| line.contains(name)).unwrap();
     assert!(note.contains("`-3`") && note.contains("0 to 1000"), "{note}");
+    // It is said once, not for each agent.
+    let project = "[agents.a]\nmodel = \"ollama:x\"\n[agents.b]\nmodel = \"ollama:x\"\n";
+    let place = self::place(project, None);
+    let ran = show(&place, &["--json"]).env(name, "-3").run();
+    assert_eq!(ran.stderr.matches(name).count(), 1, "{}", ran.stderr);
 }
 
 #[test]

@@ -67,7 +67,8 @@ fn listening_beyond_loopback_needs_tls_and_tokens() {
     let served = Served::with(&place, &["--listen", "0.0.0.0:0", "--insecure"]);
     let told = served.get("/v1/issue_list");
     is(&told, 401, "token_required");
-    assert!(told.body.contains("beyond its own machine"), "the store is open: {}", told.body);
+    let said = String::from_utf8_lossy(&told.body);
+    assert!(said.contains("beyond its own machine"), "the store is open: {said}");
     is(&served.get("/openapi.json"), 401, "token_required");
     is(&served.get("/metrics"), 401, "token_required");
     served.get("/healthz").answer();
@@ -79,7 +80,9 @@ fn listening_beyond_loopback_needs_tls_and_tokens() {
     }
     let taken = served.address.port().to_string();
     let twice = format!("127.0.0.1:{taken}");
-    assert_eq!(place.punch(["serve", "--json", "--listen", &twice]).refusal(3)["code"], "io");
+    let refused = place.punch(["serve", "--json", "--listen", &twice]).refusal(3);
+    assert_eq!(refused["code"], "io");
+    assert!(refused["hint"].as_str().unwrap().contains("--listen"), "{refused}");
 }
 
 /// A caller with a token can start a server only if the token may do everything the server does.

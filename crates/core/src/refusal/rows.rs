@@ -541,8 +541,7 @@ rows! {
     Self::UnknownGate { gate } => Unknown(
         "unknown_gate",
         format!("there is no question `{}` in this project", short(gate)),
-        "the operator sees the questions that wait with gate_list; asking again in the same words \
-         finds your own",
+        "gate_list shows the questions that wait",
     ),
     Self::OtherQuestion { gate } => Unknown(
         "unknown_gate",

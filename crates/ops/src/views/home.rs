@@ -73,7 +73,7 @@ pub struct RunningRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     pub state: RunState,
-    /// What it waits for.
+    /// What it waits for: gate, delegations, cooldown, pause; or worker, if no process executes it.
     pub waits_for: Option<String>,
     /// The issue it works on.
     pub number: Option<i64>,
@@ -309,12 +309,19 @@ fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> 
     let lists = call.lists_of(run, session.as_ref(), Load::Open)?;
     let item = lists.iter().flat_map(ordered).find(|todo| todo.status == Status::InProgress);
     let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
+    let host = host::of_model(&run.settings.model).map(|host| host.name().to_owned());
+    let waits_for = match &run.waits_for {
+        Some(wait) => Some(super::run::WaitView::from(wait).kind.into()),
+        // The process that executed it has ended, or none has begun.
+        None if host.is_none() && !call.is_executed(run)? => Some("worker".to_owned()),
+        None => None,
+    };
     Ok(RunningRow {
         id: run.id.to_string(),
         agent: run.agent.to_string(),
-        host: host::of_model(&run.settings.model).map(|host| host.name().to_owned()),
+        host,
         state: run.state,
-        waits_for: run.waits_for.as_ref().map(|wait| super::run::WaitView::from(wait).kind.into()),
+        waits_for,
         number,
         item: item.map(|todo| todo.title.clone()),
         title: session.map(|session| session.title),

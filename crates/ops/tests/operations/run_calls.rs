@@ -117,7 +117,22 @@ fn a_call_that_is_refused_leaves_the_result_to_the_caller(backend: Backend) {
     assert_eq!(held.seen(), (None, 0));
 }
 
+/// A run that was killed is not shown as one that goes on.
+fn a_run_that_no_process_executes_waits_for_a_worker(backend: Backend) {
+    let Held { world, run, .. } = Held::new(backend);
+    let waits_for = || {
+        let status = world.call("status", json!({ "only": ["running"] })).unwrap();
+        assert_eq!(status["running"][0]["id"], run.to_string());
+        status["running"][0]["waitsFor"].clone()
+    };
+    assert_eq!(waits_for(), "worker");
+    let taken = world.ops.store().unwrap().write(move |tx| tx.take_drive(run, 60));
+    assert!(taken.unwrap().is_some());
+    assert_eq!(waits_for(), Value::Null);
+}
+
 on_every_store!(
+    a_run_that_no_process_executes_waits_for_a_worker,
     a_call_and_its_result_come_together,
     a_process_that_lost_the_run_can_call_nothing,
     a_call_that_is_refused_leaves_the_result_to_the_caller,

@@ -59,6 +59,7 @@ pub(crate) fn waits(kind: &str) -> &'static str {
         "delegations" => "waits for work that it delegated",
         "cooldown" => "waits before it continues",
         "pause" => "paused",
+        "worker" => "waits for a worker",
         _ => "waits",
     }
 }

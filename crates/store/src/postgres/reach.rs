@@ -159,11 +159,8 @@ fn admitted(
             return Refused { error, is_final };
         }
         // The file of passwords may have one for the next host.
-        let why = no_password.unwrap_or_else(|| {
-            "the URL, PGPASSWORD and the file of passwords (passfile, or ~/.pgpass) have none \
-                 for it"
-                .to_owned()
-        });
+        let why = no_password
+            .unwrap_or_else(|| "the URL, PGPASSWORD and ~/.pgpass have none for it".to_owned());
         unreached(format!("it asks for a password: {why}")).into()
     })?;
     is_of_the_kind(&mut line, kind, deadline)?;
