@@ -138,6 +138,18 @@ fn huge_requests_are_cut_off() {
     let served = Served::start(&place);
     let huge = format!("{{\"title\":\"{}\"}}", "x".repeat(9 << 20));
     is(&served.ask("POST", "/v1/issue_create", &[], &huge), 413, "input_too_large");
+    // A client that sends everything before it reads gets the answer, too.
+    let mut socket = served.connect();
+    let head = format!(
+        "POST /v1/issue_create HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+        Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        huge.len()
+    );
+    socket.write_all(head.as_bytes()).unwrap();
+    socket.write_all(huge.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).unwrap();
+    assert!(String::from_utf8_lossy(&answer).starts_with("HTTP/1.1 413"), "{answer:?}");
     // The length is not declared.
     let mut socket = served.connect();
     let head = "POST /v1/issue_create HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
