@@ -163,14 +163,16 @@ fn only_a_running_run_is_at_work() {
     assert!(!begin::is_at_work(None));
 }
 
+/// M-40, M-50: only an agent that is configured as owner is one. Another one that is handed a pillar's
+/// todo is a worker.
 #[test]
-fn the_owner_works_in_the_chat_of_a_pillar_and_a_worker_elsewhere() {
+fn an_agent_configured_as_owner_is_owner_in_the_chat_of_a_pillar_and_a_worker_elsewhere() {
     let mut ids = Ids::new(NOW, 9);
     let pillar = Some((PillarId::from(ids.ulid()), "speed".to_owned()));
     let mission_id = MissionId::from(ids.ulid());
     let about = About { mission_id, mission_slug: "m".to_owned(), pillar };
     for (about, configured, expected) in [
-        (Some(&about), None, Ok(Role::Owner)),
+        (Some(&about), None, Ok(Role::Worker)),
         (Some(&about), Some(Role::Owner), Ok(Role::Owner)),
         (Some(&about), Some(Role::Worker), Ok(Role::Worker)),
         (None, None, Ok(Role::Worker)),
