@@ -141,11 +141,12 @@ pub fn order<'m>(delegation: &Delegation, messages: &'m [Message]) -> Option<&'m
 
 /// The role of a run that does delegated work: a worker, which sees no list. In the chat of a pillar
 /// it is the owner only for an agent that is configured as one, which a project's file cannot do.
-/// The name of the type decides nothing: whoever delegates chooses it.
+/// The name of the type decides nothing: whoever delegates chooses it. `root` is the default of a
+/// role, and means the same when it is written out.
 pub fn role_for_work(about: Option<&About>, configured: Option<Role>) -> Result<Role, Refusal> {
     match (about, configured) {
         (Some(_), Some(Role::Owner)) => Ok(Role::Owner),
-        (_, Some(Role::Owner | Role::Worker) | None) => Ok(Role::Worker),
+        (_, Some(Role::Owner | Role::Root | Role::Worker) | None) => Ok(Role::Worker),
         (_, Some(role)) => Err(Refusal::MayNotRun { role }),
     }
 }

@@ -178,7 +178,9 @@ fn an_agent_configured_as_owner_is_owner_in_the_chat_of_a_pillar_and_a_worker_el
         (None, None, Ok(Role::Worker)),
         (None, Some(Role::Owner), Ok(Role::Worker)),
         (None, Some(Role::Lead), Err(Refusal::MayNotRun { role: Role::Lead })),
-        (Some(&about), Some(Role::Root), Err(Refusal::MayNotRun { role: Role::Root })),
+        (None, Some(Role::Root), Ok(Role::Worker)),
+        (Some(&about), Some(Role::Root), Ok(Role::Worker)),
+        (Some(&about), Some(Role::Lead), Err(Refusal::MayNotRun { role: Role::Lead })),
     ] {
         assert_eq!(begin::role_for_work(about, configured), expected, "{configured:?}");
     }
