@@ -312,15 +312,7 @@ rows! {
     ),
     Self::ChangedSinceAsked { number, changed, revision } => Conflict(
         "changed_since_asked",
-        match names(changed.iter().map(|part| part.name()), ", ") {
-            parts if parts.is_empty() => format!(
-                "issue #{number} is at revision {revision}, which is not the one you saw"
-            ),
-            parts => format!(
-                "issue #{number} has changed since the sign-off was asked for: {parts} (it is at \
-                 revision {revision})"
-            ),
-        },
+        words::changed(*number, changed, *revision),
         format!("look at it again; to accept it as it is now, expect revision {revision}"),
     ),
     Self::UnclaimedCriteria { number, criteria } => Conflict(

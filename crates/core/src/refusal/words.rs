@@ -4,12 +4,12 @@ use std::fmt::Display;
 
 use crate::authority::{Action, Denial, who_may};
 use crate::gate::GateState;
-use crate::issue::Void;
+use crate::issue::{Part, Void};
 use crate::plan::PurgedPlan;
 use crate::project::{MergeCounts, NewNumber};
 use crate::text::counted;
 use crate::transition::Move;
-use crate::{ListKind, Role, Time, TodoId, TodoKind};
+use crate::{ListKind, Role, RunId, Time, TodoId, TodoKind};
 
 /// How an issue leads to another: `issue #3 is closed as a duplicate of #2, and #2 of #1`.
 pub(super) fn circle(number: i64, of: i64, via: &[i64]) -> String {
@@ -38,6 +38,19 @@ pub(super) const fn verb(action: Move) -> &'static str {
     match action {
         Move::Yield => "release",
         other => other.name(),
+    }
+}
+
+/// The issue is not as it was when the sign-off was asked for.
+pub(super) fn changed(number: i64, changed: &[Part], revision: i64) -> String {
+    match names(changed.iter().map(|part| part.name()), ", ") {
+        parts if parts.is_empty() => {
+            format!("issue #{number} is at revision {revision}, which is not the one you saw")
+        }
+        parts => format!(
+            "issue #{number} has changed since the sign-off was asked for: {parts} (it is at \
+             revision {revision})"
+        ),
     }
 }
 
