@@ -473,6 +473,10 @@ pub enum Refusal {
     },
     /// To modify a proposal, the new items are required.
     ItemsRequired,
+    /// Only `modify` takes other items.
+    ItemsNotTaken {
+        decision: ProposalDecision,
+    },
     /// The proposal has no issue to go to.
     NoChecklist,
     /// The file is not a plan.

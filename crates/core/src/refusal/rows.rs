@@ -598,6 +598,11 @@ rows! {
         "to modify a proposal, items are required",
         "give `items`, or accept the proposal as it is",
     ),
+    Self::ItemsNotTaken { decision } => Malformed(
+        "items_not_taken",
+        format!("`items` cannot be given with the decision `{}`", decision.name()),
+        "decide `modify` to store these items, or leave `items` out",
+    ),
     Self::NoChecklist => Conflict(
         "no_checklist",
         "no issue was bound when this was delegated",
