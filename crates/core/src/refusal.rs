@@ -165,6 +165,9 @@ pub enum Refusal {
         epoch: i64,
         current: i64,
         holder: Option<String>,
+        /// The caller holds it itself, by the current lease.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_own: bool,
     },
     /// The item is deferred until a date.
     Deferred {
@@ -453,6 +456,12 @@ pub enum Refusal {
         epoch: i64,
         current: i64,
         holder: Option<String>,
+        /// The caller holds it itself, by the current lease.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_own: bool,
+        /// How it ended, if it is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        over: Option<DelegationState>,
     },
     /// Too many delegations are nested.
     DelegationTooDeep {
@@ -586,6 +595,9 @@ pub enum Refusal {
     AgentAtWork {
         conversation: ConversationId,
         agent: AgentPath,
+        /// Its run, if the caller wanted to continue the chat with another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
     },
     /// No such conversation in the project.
     UnknownConversation {

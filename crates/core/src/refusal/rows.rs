@@ -263,16 +263,10 @@ rows! {
         format!("`{title}` is assigned to {agent}"),
         "take another item; root or the operator can assign this one again",
     ),
-    Self::StaleEpoch { epoch, current, holder, .. } => Conflict(
+    Self::StaleEpoch { epoch, current, holder, is_own, .. } => Conflict(
         "stale_epoch",
-        format!(
-            "lease {epoch} is not your current one (the newest is {current}, held by {})",
-            holder.as_deref().unwrap_or("nobody")
-        ),
-        match holder {
-            Some(_) => "stop working on it: somebody else holds it now",
-            None => "take it again; the lease has ended",
-        },
+        words::stale(*epoch, *current, holder.as_deref(), *is_own),
+        words::after_stale(*current, holder.is_some(), *is_own),
     ),
     Self::StaleRun { run, epoch, current } => Conflict(
         "stale_epoch",
@@ -282,13 +276,15 @@ rows! {
         ),
         "stop: another process executes it now",
     ),
-    Self::StaleDelegation { epoch, current, holder, .. } => Conflict(
+    Self::StaleDelegation { delegation, over: Some(state), .. } => Conflict(
         "stale_epoch",
-        format!(
-            "lease {epoch} is not the current one (the newest is {current}, held by {})",
-            holder.as_deref().unwrap_or("nobody")
-        ),
-        "stop: somebody else works on it now",
+        format!("delegation {} is {} already", end(delegation), state.name()),
+        "stop working on it: no further report is accepted",
+    ),
+    Self::StaleDelegation { epoch, current, holder, is_own, .. } => Conflict(
+        "stale_epoch",
+        words::stale(*epoch, *current, holder.as_deref(), *is_own),
+        words::after_stale(*current, holder.is_some(), *is_own),
     ),
     Self::Deferred { title, until } => Conflict(
         "deferred",
@@ -736,12 +732,12 @@ rows! {
         "record a figure with metric_record, or let the operator add `collect` to the \
          mission's file",
     ),
-    Self::AgentAtWork { agent, .. } => Later(
+    Self::AgentAtWork { agent, run, .. } => Later(
         "agent_at_work",
         format!(
             "{agent} is at work in this conversation, which is read-only until it is done"
         ),
-        "write when it is done, or cancel its delegation first",
+        words::when_at_work(*run),
     ),
     Self::UnknownConversation { conversation } => Unknown(
         "unknown_conversation",

@@ -51,7 +51,8 @@ pub fn course(actor: &Actor, newest: Option<&Run>) -> Result<Course, Refusal> {
     let Some(run) = newest.filter(|run| !run.is_over()) else { return Ok(Course::Begin) };
     let agent = run.agent.clone();
     if run.state == RunState::Running {
-        return Err(Refusal::AgentAtWork { conversation: run.conversation_id, agent });
+        let (conversation, run) = (run.conversation_id, Some(run.id));
+        return Err(Refusal::AgentAtWork { conversation, agent, run });
     }
     if !owns_agent(actor, &run.agent) {
         return Err(Refusal::NotYourself { agent });

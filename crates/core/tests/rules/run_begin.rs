@@ -62,7 +62,12 @@ fn a_waiting_run_gets_the_message_if_it_is_in_reach() {
     assert_eq!(begin::course(&operator, Some(&over)), Ok(Course::Begin));
     assert_eq!(begin::course(&operator, Some(&waiting)), Ok(Course::Resume(waiting.id)));
     let (conversation, agent) = (running.conversation_id, running.agent.clone());
-    let at_work = Refusal::AgentAtWork { conversation, agent: agent.clone() };
+    let run = Some(running.id);
+    let at_work = Refusal::AgentAtWork { conversation, agent: agent.clone(), run };
+    // The process of a running run may be gone, so the hint must help then, too.
+    let hint = at_work.hint();
+    let short = punchlist_core::naming::short(&running.id.to_string()).to_owned();
+    assert!(hint.contains(&format!("`punch run --resume {short}`")), "{hint}");
     assert_eq!(begin::course(&operator, Some(&running)), Err(at_work));
     let other = begin::course(&token(Role::Root, "other"), Some(&waiting));
     assert_eq!(other, Err(Refusal::NotYourself { agent }));

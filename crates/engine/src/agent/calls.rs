@@ -226,7 +226,7 @@ mod tests {
         assert!(matches!(own_result::<()>(Err(refused)), Ok(Err(_))));
         let conversation = ConversationId::from(Ids::new(Time::from_micros(0), 1).ulid());
         let agent = AgentPath::primary();
-        let later = Error::from(Refusal::AgentAtWork { conversation, agent });
+        let later = Error::from(Refusal::AgentAtWork { conversation, agent, run: None });
         assert!(later.meaning().retryable);
         assert!(matches!(own_result::<()>(Err(later)), Ok(Err(_))));
         let store = Error::from(StoreError::new(ErrorKind::Busy, "another process is writing"));
