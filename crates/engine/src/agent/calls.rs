@@ -90,7 +90,7 @@ impl RunExecutor<'_, '_> {
             let delegation = made.delegation_id;
             (self.runtime.observer)(&Live::Delegates { run, delegation });
             if made.mode == Mode::Sync {
-                return self.runtime.await_delegation(self.project, run, delegation, &self.cancel);
+                return self.runtime.await_delegation(self.project, run, made, &self.cancel);
             }
         }
         Ok(CallOutcome::Done(ToolOutput::answered(operation, &answer.to_json()?)))
