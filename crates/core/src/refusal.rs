@@ -277,6 +277,12 @@ pub enum Refusal {
     },
     /// The session has no issue, so there is no checklist.
     Unbound,
+    /// The caller names no issue and has no session, so no checklist is meant.
+    NoSession,
+    /// The operator paused the session, and an agent wants to resume it.
+    PausedByOperator {
+        role: Role,
+    },
     /// No such session in the project.
     UnknownSession {
         session: String,

@@ -382,6 +382,16 @@ rows! {
         "this session has no issue, so there is no checklist",
         "call session_bind with the number of an issue, or ask the operator to bind an issue to this session",
     ),
+    Self::NoSession => Conflict(
+        "unbound",
+        "neither an issue nor a session is named, so no checklist is meant",
+        "name the issue (--issue) or a session (--session, PUNCHLIST_SESSION), or ask the operator to bind an issue",
+    ),
+    Self::PausedByOperator { role } => Forbidden(
+        "not_permitted",
+        format!("the operator paused this session, and the role {role} may not resume it"),
+        "wait: only the operator resumes it, with `punch session resume`",
+    ),
     Self::UnknownSession { session } => Unknown(
         "unknown_session",
         format!("there is no session `{}` in this project", short(session)),
