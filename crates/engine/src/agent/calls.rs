@@ -175,8 +175,15 @@ impl RunExecutor<'_, '_> {
             return self.call_own(run, operation, (call, input), drive);
         }
         if !tools.listed.iter().any(|tool| tool.name == call.name) {
-            let known = tools.names().join(", ");
-            let text = format!("there is no tool {}; there are: {known}", call.name);
+            let text = match tools.names() {
+                none if none.is_empty() => {
+                    format!(
+                        "there is no tool {}: this run has no tools; answer in words",
+                        call.name
+                    )
+                }
+                known => format!("there is no tool {}; there are: {}", call.name, known.join(", ")),
+            };
             return Ok(CallOutcome::Done(ToolOutput::error(text)));
         }
         if run.counters.started.as_deref() == Some(call.id.as_str()) {
