@@ -164,7 +164,7 @@ impl Conversation {
         match (instructs(actor), at_work) {
             (true, Some(agent)) => {
                 let (conversation, agent) = (self.id, agent.clone());
-                Err(Refusal::AgentAtWork { conversation, agent })
+                Err(Refusal::AgentAtWork { conversation, agent, run: None })
             }
             (true, None) => Ok(Speaker::User),
             (false, _) => Ok(Speaker::Assistant),

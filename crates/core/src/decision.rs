@@ -27,6 +27,8 @@ pub enum Warning {
     Conflict { title: String, with: String },
     /// The change was kept as a recommendation, nothing else changed.
     Recommended { todo_id: TodoId, action: Action },
+    /// The work on a pillar's item was delegated, and the item is not started.
+    NotStarted { title: String },
 }
 
 impl std::fmt::Display for Warning {
@@ -47,6 +49,11 @@ impl std::fmt::Display for Warning {
             Self::Recommended { action, .. } => {
                 write!(f, "Kept as a recommendation: the lead may {action} it.")
             }
+            Self::NotStarted { title } => write!(
+                f,
+                "`{title}` is not started, so the report will not become a claim: start it first \
+                 (mission_todo_update, action start)"
+            ),
         }
     }
 }

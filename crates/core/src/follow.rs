@@ -13,7 +13,7 @@ pub mod run;
 
 use crate::conversation::{MessageKind, Speaker};
 use crate::driver::Trigger;
-use crate::{Actor, AgentPath, Command, ConversationId, IssueId, RunId, SessionId, TodoId};
+use crate::{Actor, AgentPath, Command, ConversationId, IssueId, ListId, RunId, SessionId, TodoId};
 
 /// One consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +30,8 @@ pub enum Then {
     WakeSession { session: SessionId, by: Trigger },
     /// A run ends.
     EndRun { actor: Box<Actor>, run: RunId, reason: &'static str },
-    /// The agents that work on an item are stopped.
-    StopWork { todo_id: TodoId, reason: &'static str },
+    /// The agents that work on items of a list are stopped, because somebody settled the items.
+    StopWork { list: ListId, settled: Settled, reason: &'static str, by: Box<Actor> },
     /// A task was assigned to an agent, by the principal `by`. Other agents that work on it are
     /// stopped.
     StopReplaced { todo_id: TodoId, assignee: AgentPath, by: String },
@@ -42,6 +42,15 @@ pub enum Then {
     CloseQuestions { actor: Box<Actor>, todo_id: TodoId },
     /// The open sign-offs of an issue are closed, and the runs that wait for them are resumed.
     CloseSignOffs { actor: Box<Actor>, issue_id: IssueId },
+}
+
+/// What was settled of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// These items. Nobody works on what is below them either.
+    Items(Vec<TodoId>),
+    /// All of it.
+    List,
 }
 
 impl Then {

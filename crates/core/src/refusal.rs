@@ -165,6 +165,9 @@ pub enum Refusal {
         epoch: i64,
         current: i64,
         holder: Option<String>,
+        /// The caller holds it itself, by the current lease.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_own: bool,
     },
     /// The item is deferred until a date.
     Deferred {
@@ -274,6 +277,12 @@ pub enum Refusal {
     },
     /// The session has no issue, so there is no checklist.
     Unbound,
+    /// The caller names no issue and has no session, so no checklist is meant.
+    NoSession,
+    /// The operator paused the session, and an agent wants to resume it.
+    PausedByOperator {
+        role: Role,
+    },
     /// No such session in the project.
     UnknownSession {
         session: String,
@@ -455,6 +464,12 @@ pub enum Refusal {
         epoch: i64,
         current: i64,
         holder: Option<String>,
+        /// The caller holds it itself, by the current lease.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_own: bool,
+        /// How it ended, if it is over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        over: Option<DelegationState>,
     },
     /// Too many delegations are nested.
     DelegationTooDeep {
@@ -475,6 +490,10 @@ pub enum Refusal {
     },
     /// To modify a proposal, the new items are required.
     ItemsRequired,
+    /// Only `modify` takes other items.
+    ItemsNotTaken {
+        decision: ProposalDecision,
+    },
     /// The proposal has no issue to go to.
     NoChecklist,
     /// The file is not a plan.
@@ -584,6 +603,9 @@ pub enum Refusal {
     AgentAtWork {
         conversation: ConversationId,
         agent: AgentPath,
+        /// Its run, if the caller wanted to continue the chat with another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<RunId>,
     },
     /// No such conversation in the project.
     UnknownConversation {

@@ -153,12 +153,18 @@ impl<'a, 't> Call<'a, 't> {
 
     /// Locks and loads as much of a list as a decision about this item needs.
     fn with_todo(&mut self, list: List, id: TodoId) -> Result<Snapshot, Error> {
+        self.lock_todo(&list, id)?;
+        self.with_locked_todo(list, id)
+    }
+
+    /// Locks an item as a change of it does: its list, or the item alone if many may be in progress.
+    pub(crate) fn lock_todo(&mut self, list: &List, id: TodoId) -> Result<(), Error> {
         self.lock_owner(&list.scope)?;
         match policy(list.kind()).wip {
             Wip::Many => self.tx.lock_todo(id)?,
             Wip::AtMostOne | Wip::ExactlyOneStep => self.tx.lock_list(list.id)?,
         }
-        self.with_locked_todo(list, id)
+        Ok(())
     }
 
     /// Like `with_todo`, for an item or a list that is already locked.
@@ -337,6 +343,8 @@ impl<'a, 't> Call<'a, 't> {
                 if let Some(issue) = issue_of(&snapshot.list.scope) {
                     self.follow(issue, actor, snapshot, command, &decision)?;
                 }
+                let then = follow::delegation::settled(&snapshot.list, &decision, actor);
+                self.then(snapshot.list.project_id, then)?;
                 let then = follow::mission::changed(snapshot, &decision, actor);
                 self.then(snapshot.list.project_id, then)?;
                 let then = follow::delegation::reassigned(&snapshot.list, &decision, actor);

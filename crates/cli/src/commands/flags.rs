@@ -84,7 +84,8 @@ pub(super) fn on_the_line(field: &str) -> Option<&'static str> {
 /// What people type for a field of an operation: its place or its flag.
 pub(super) fn typed_as(operation: &Operation, path: &str) -> String {
     let field = path.split(['.', '[']).next().unwrap_or(path);
-    if takes_next(operation) && field == "number" {
+    // The error that none of them is given names all three.
+    if takes_next(operation) && field.starts_with("number") {
         return "--issue, --plan or --session".to_owned();
     }
     match operation.surfaces.positional.contains(&field) {

@@ -150,8 +150,9 @@ impl Draft<'_> {
         if holder == Some(self.actor.principal.as_str()) && current == epoch {
             return Ok(());
         }
+        let is_own = holder == Some(self.actor.principal.as_str());
         let holder = holder.map(str::to_owned);
-        let refusal = Refusal::StaleEpoch { todo_id: id, epoch, current, holder };
+        let refusal = Refusal::StaleEpoch { todo_id: id, epoch, current, holder, is_own };
         Err(self.logged(id, refusal))
     }
 }

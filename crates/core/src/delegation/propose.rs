@@ -56,6 +56,18 @@ pub enum ProposalDecision {
     Reject,
 }
 
+impl ProposalDecision {
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Modify => "modify",
+            Self::Reject => "reject",
+        }
+    }
+}
+
 /// Decide on a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecideProposal {
@@ -89,10 +101,13 @@ impl Decide for DecideProposal {
             return Err(Refusal::ProposalSettled { delegation: delegation.id, decision }.into());
         }
         let items = match (self.decision, &self.items) {
-            (ProposalDecision::Accept, _) => proposal.items.clone(),
+            (decision @ (ProposalDecision::Accept | ProposalDecision::Reject), Some(_)) => {
+                return Err(Refusal::ItemsNotTaken { decision }.into());
+            }
+            (ProposalDecision::Accept, None) => proposal.items.clone(),
             (ProposalDecision::Modify, Some(items)) if !items.is_empty() => items.clone(),
             (ProposalDecision::Modify, _) => return Err(Refusal::ItemsRequired.into()),
-            (ProposalDecision::Reject, _) => Vec::new(),
+            (ProposalDecision::Reject, None) => Vec::new(),
         };
         let (delegation_id, decision) = (delegation.id, self.decision);
         let reason = self.reason.as_ref().map(ToString::to_string);

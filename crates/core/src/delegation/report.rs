@@ -284,8 +284,10 @@ fn fence(
     if holder == Some(actor.principal.as_str()) && current == epoch {
         return Ok(());
     }
-    let (delegation_id, holder) = (delegation.id, holder.map(str::to_owned));
-    let refusal = Refusal::StaleDelegation { delegation: delegation_id, epoch, current, holder };
+    let is_own = holder == Some(actor.principal.as_str());
+    let (id, holder) = (delegation.id, holder.map(str::to_owned));
+    let over = delegation.state.is_over().then_some(delegation.state);
+    let refusal = Refusal::StaleDelegation { delegation: id, epoch, current, holder, is_own, over };
     Err(logged(delegation, refusal))
 }
 

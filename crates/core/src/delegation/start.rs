@@ -8,8 +8,8 @@ use crate::event::DelegationQueued;
 use crate::session::going;
 use crate::text::{Body, Title};
 use crate::{
-    Actor, AgentPath, By, ConversationId, Decide, Decision, DelegationId, List, ProjectId, Refusal,
-    Refused, RunId, Session, Snapshot, Todo, TodoId, TodoKind,
+    Actor, AgentPath, By, ConversationId, Decide, Decision, DelegationId, List, ListKind,
+    ProjectId, Refusal, Refused, RunId, Session, Snapshot, Status, Todo, TodoId, TodoKind, Warning,
 };
 
 /// Hand work to a specialist. `On`: the project, the caller's session, and the depth of the new
@@ -91,6 +91,15 @@ impl Delegate {
             return Err(Refusal::settled(item));
         }
         Ok(())
+    }
+
+    /// What the caller should know about delegating this item: only an item of a pillar that is in
+    /// progress is claimed by a report.
+    #[must_use]
+    pub fn warning(list: &List, item: Option<&Todo>) -> Option<Warning> {
+        let item = item.filter(|_| list.kind() == ListKind::Pillar)?;
+        let is_started = item.status == Status::InProgress;
+        (!is_started).then(|| Warning::NotStarted { title: item.title.to_string() })
     }
 
     fn may_see(list: &List, actor: &Actor) -> Result<(), Refusal> {

@@ -1,6 +1,6 @@
 //! Consequences of work that is delegated, comes back, fails or is cancelled.
 
-use super::Then;
+use super::{Settled, Then};
 use crate::authority::{Action, Subject, may_ever_on};
 use crate::command::{ClaimTodo, CompleteTodo, HoldTodo, StartTodo, UnholdTodo};
 use crate::conversation::{MessageKind, Speaker};
@@ -86,6 +86,54 @@ pub fn is_replaced(
         || *assignee == delegation.parent_agent
         || assignee.as_str() == delegation.kind;
     !delegation.state.is_over() && !is_same && holder != Some(by)
+}
+
+/// Items were settled, or a plan was archived: agents that work on them are stopped (F-2).
+#[must_use]
+pub fn settled(list: &List, decided: &Decision, actor: &Actor) -> Vec<Then> {
+    let (mut completed, mut cancelled, mut is_archived) = (Vec::new(), Vec::new(), false);
+    for event in &decided.events {
+        match event {
+            Event::TodoCompleted(e) => completed.push(e.todo_id),
+            Event::TodoCancelled(e) => cancelled.push(e.todo_id),
+            // What leaves the list of a session unfinished continues in the checklist of an issue.
+            Event::TodoRemoved(e) if list.kind() == ListKind::Session => {
+                cancelled.retain(|id| *id != e.todo_id);
+            }
+            Event::ListArchived(_) => is_archived = true,
+            _ => {}
+        }
+    }
+    let items =
+        |items: Vec<TodoId>, reason| (!items.is_empty()).then_some((Settled::Items(items), reason));
+    let stopped = [
+        items(completed, "the todo was completed"),
+        items(cancelled, "the todo was cancelled"),
+        is_archived.then_some((Settled::List, "the plan was archived")),
+    ];
+    let then = |(settled, reason)| {
+        let by = Box::new(actor.clone());
+        Then::StopWork { list: list.id, settled, reason, by }
+    };
+    stopped.into_iter().flatten().map(then).collect()
+}
+
+/// Does a delegation end because of what was settled? `line`: its item, and those above it. A worker
+/// that settles its own item goes on to its report.
+#[must_use]
+pub fn is_moot(
+    delegation: &Delegation,
+    holder: Option<&str>,
+    line: &[TodoId],
+    (settled, by): (&Settled, &Actor),
+) -> bool {
+    let concerns = match settled {
+        Settled::Items(items) => line.iter().any(|id| items.contains(id)),
+        Settled::List => true,
+    };
+    let works_on_it = holder == Some(by.principal.as_str()) || by.agent == delegation.agent;
+    let is_its_own = works_on_it && by.principal != delegation.delegated_by;
+    !delegation.state.is_over() && concerns && !is_its_own
 }
 
 /// The facts besides the delegation that was reported on.

@@ -1,14 +1,14 @@
-//! Consequences of changes to a pillar's items: for questions about their deadlines, for the agents
-//! that work on them, and for the chats. Also the consequences of a cycle's sweep.
+//! Consequences of changes to a pillar's items: for questions about their deadlines and for the
+//! chats. Also the consequences of a cycle's sweep. Work on settled items of any list is stopped in
+//! `delegation`.
 
 use super::Then;
 use crate::conversation::{MessageKind, Speaker, instructs, synthetic};
 use crate::mission::{Pillar, called_off, warning};
 use crate::{Actor, ConversationId, Decision, Event, ListKind, Snapshot, Status, Todo, TodoId};
 
-/// A new deadline, or the end of the item, closes the question about its deadline. Agents that work
-/// on an item that is settled are stopped (F-2). Feedback on returned work is posted in the chat
-/// where the agents work (M-51). `list`: after the change.
+/// A new deadline, or the end of the item, closes the question about its deadline. Feedback on
+/// returned work is posted in the chat where the agents work (M-51). `list`: after the change.
 #[must_use]
 pub fn changed(list: &Snapshot, decided: &Decision, actor: &Actor) -> Vec<Then> {
     if list.list.kind() != ListKind::Pillar {
@@ -24,16 +24,8 @@ pub fn changed(list: &Snapshot, decided: &Decision, actor: &Actor) -> Vec<Then> 
                 continue;
             }
             Event::TodoRevised(e) => e.todo_id,
-            Event::TodoCompleted(e) => {
-                let (todo_id, reason) = (e.todo_id, "the todo was completed");
-                then.push(Then::StopWork { todo_id, reason });
-                todo_id
-            }
-            Event::TodoCancelled(e) => {
-                let (todo_id, reason) = (e.todo_id, "the todo was cancelled");
-                then.push(Then::StopWork { todo_id, reason });
-                todo_id
-            }
+            Event::TodoCompleted(e) => e.todo_id,
+            Event::TodoCancelled(e) => e.todo_id,
             _ => continue,
         };
         if !list.todo(todo_id).is_some_and(is_asked_about) {

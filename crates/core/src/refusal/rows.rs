@@ -263,16 +263,10 @@ rows! {
         format!("`{title}` is assigned to {agent}"),
         "take another item; root or the operator can assign this one again",
     ),
-    Self::StaleEpoch { epoch, current, holder, .. } => Conflict(
+    Self::StaleEpoch { epoch, current, holder, is_own, .. } => Conflict(
         "stale_epoch",
-        format!(
-            "lease {epoch} is not your current one (the newest is {current}, held by {})",
-            holder.as_deref().unwrap_or("nobody")
-        ),
-        match holder {
-            Some(_) => "stop working on it: somebody else holds it now",
-            None => "take it again; the lease has ended",
-        },
+        words::stale(*epoch, *current, holder.as_deref(), *is_own),
+        words::after_stale(*current, holder.is_some(), *is_own),
     ),
     Self::StaleRun { run, epoch, current } => Conflict(
         "stale_epoch",
@@ -282,13 +276,15 @@ rows! {
         ),
         "stop: another process executes it now",
     ),
-    Self::StaleDelegation { epoch, current, holder, .. } => Conflict(
+    Self::StaleDelegation { delegation, over: Some(state), .. } => Conflict(
         "stale_epoch",
-        format!(
-            "lease {epoch} is not the current one (the newest is {current}, held by {})",
-            holder.as_deref().unwrap_or("nobody")
-        ),
-        "stop: somebody else works on it now",
+        format!("delegation {} is {} already", end(delegation), state.name()),
+        "stop working on it: no further report is accepted",
+    ),
+    Self::StaleDelegation { epoch, current, holder, is_own, .. } => Conflict(
+        "stale_epoch",
+        words::stale(*epoch, *current, holder.as_deref(), *is_own),
+        words::after_stale(*current, holder.is_some(), *is_own),
     ),
     Self::Deferred { title, until } => Conflict(
         "deferred",
@@ -312,15 +308,7 @@ rows! {
     ),
     Self::ChangedSinceAsked { number, changed, revision } => Conflict(
         "changed_since_asked",
-        match names(changed.iter().map(|part| part.name()), ", ") {
-            parts if parts.is_empty() => format!(
-                "issue #{number} is at revision {revision}, which is not the one you saw"
-            ),
-            parts => format!(
-                "issue #{number} has changed since the sign-off was asked for: {parts} (it is at \
-                 revision {revision})"
-            ),
-        },
+        words::changed(*number, changed, *revision),
         format!("look at it again; to accept it as it is now, expect revision {revision}"),
     ),
     Self::UnclaimedCriteria { number, criteria } => Conflict(
@@ -393,6 +381,16 @@ rows! {
         "unbound",
         "this session has no issue, so there is no checklist",
         "call session_bind with the number of an issue, or ask the operator to bind an issue to this session",
+    ),
+    Self::NoSession => Conflict(
+        "unbound",
+        "neither an issue nor a session is named, so no checklist is meant",
+        "name the issue (--issue) or a session (--session, PUNCHLIST_SESSION), or ask the operator to bind an issue",
+    ),
+    Self::PausedByOperator { role } => Forbidden(
+        "not_permitted",
+        format!("the operator paused this session, and the role {role} may not resume it"),
+        "wait: only the operator resumes it, with `punch session resume`",
     ),
     Self::UnknownSession { session } => Unknown(
         "unknown_session",
@@ -613,6 +611,11 @@ rows! {
         "to modify a proposal, items are required",
         "give `items`, or accept the proposal as it is",
     ),
+    Self::ItemsNotTaken { decision } => Malformed(
+        "items_not_taken",
+        format!("`items` cannot be given with the decision `{}`", decision.name()),
+        "decide `modify` to store these items, or leave `items` out",
+    ),
     Self::NoChecklist => Conflict(
         "no_checklist",
         "no issue was bound when this was delegated",
@@ -746,12 +749,12 @@ rows! {
         "record a figure with metric_record, or let the operator add `collect` to the \
          mission's file",
     ),
-    Self::AgentAtWork { agent, .. } => Later(
+    Self::AgentAtWork { agent, run, .. } => Later(
         "agent_at_work",
         format!(
             "{agent} is at work in this conversation, which is read-only until it is done"
         ),
-        "write when it is done, or cancel its delegation first",
+        words::when_at_work(*run),
     ),
     Self::UnknownConversation { conversation } => Unknown(
         "unknown_conversation",

@@ -4,12 +4,12 @@ use std::fmt::Display;
 
 use crate::authority::{Action, Denial, who_may};
 use crate::gate::GateState;
-use crate::issue::Void;
+use crate::issue::{Part, Void};
 use crate::plan::PurgedPlan;
 use crate::project::{MergeCounts, NewNumber};
 use crate::text::counted;
 use crate::transition::Move;
-use crate::{ListKind, Role, Time, TodoId, TodoKind};
+use crate::{ListKind, Role, RunId, Time, TodoId, TodoKind};
 
 /// How an issue leads to another: `issue #3 is closed as a duplicate of #2, and #2 of #1`.
 pub(super) fn circle(number: i64, of: i64, via: &[i64]) -> String {
@@ -41,6 +41,19 @@ pub(super) const fn verb(action: Move) -> &'static str {
     }
 }
 
+/// The issue is not as it was when the sign-off was asked for.
+pub(super) fn changed(number: i64, changed: &[Part], revision: i64) -> String {
+    match names(changed.iter().map(|part| part.name()), ", ") {
+        parts if parts.is_empty() => {
+            format!("issue #{number} is at revision {revision}, which is not the one you saw")
+        }
+        parts => format!(
+            "issue #{number} has changed since the sign-off was asked for: {parts} (it is at \
+             revision {revision})"
+        ),
+    }
+}
+
 /// The question was answered before.
 pub(super) fn answered(id: &str, state: GateState, answer: Option<(&str, Time)>) -> String {
     let state = match state {
@@ -57,6 +70,42 @@ pub(super) fn answered(id: &str, state: GateState, answer: Option<(&str, Time)>)
 /// The caller's id, cut.
 pub(super) fn cut(id: &str) -> String {
     id.chars().take(60).collect()
+}
+
+/// The call names a lease that is not the caller's current one.
+pub(super) fn stale(epoch: i64, current: i64, holder: Option<&str>, is_own: bool) -> String {
+    match holder {
+        Some(_) if is_own => format!("you hold it by lease {current}, not {epoch}"),
+        Some(holder) => format!(
+            "lease {epoch} is not your current one (the newest is {current}, held by {holder})"
+        ),
+        None if current == 0 => format!("there is no lease {epoch}: nobody has taken it yet"),
+        None => format!("nobody holds it now (you named lease {epoch}, the newest was {current})"),
+    }
+}
+
+/// Two processes may use one name, so a newer lease of the caller may belong to the other one.
+pub(super) fn after_stale(current: i64, is_held: bool, is_own: bool) -> String {
+    match (is_held, is_own) {
+        (true, true) => {
+            format!("give epoch {current}; if another process took it in your name, stop")
+        }
+        (true, false) => "stop working on it: somebody else holds it now".to_owned(),
+        (false, _) => "take it first; the answer says its epoch".to_owned(),
+    }
+}
+
+/// What to do while an agent works in a chat. `run`: its run, if the caller wanted to continue there.
+pub(super) fn when_at_work(run: Option<RunId>) -> String {
+    match run {
+        Some(run) => {
+            format!(
+                "continue that run with `punch run --resume {}`, or wait until it ends",
+                end(&run)
+            )
+        }
+        None => "write when it is done, or cancel its delegation first".to_owned(),
+    }
 }
 
 /// There is no such todo here.

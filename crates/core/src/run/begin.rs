@@ -51,7 +51,8 @@ pub fn course(actor: &Actor, newest: Option<&Run>) -> Result<Course, Refusal> {
     let Some(run) = newest.filter(|run| !run.is_over()) else { return Ok(Course::Begin) };
     let agent = run.agent.clone();
     if run.state == RunState::Running {
-        return Err(Refusal::AgentAtWork { conversation: run.conversation_id, agent });
+        let (conversation, run) = (run.conversation_id, Some(run.id));
+        return Err(Refusal::AgentAtWork { conversation, agent, run });
     }
     if !owns_agent(actor, &run.agent) {
         return Err(Refusal::NotYourself { agent });
@@ -139,12 +140,14 @@ pub fn order<'m>(delegation: &Delegation, messages: &'m [Message]) -> Option<&'m
     })
 }
 
-/// The role of a run that does delegated work: the owner in the chat of a pillar, elsewhere a
-/// worker, which sees no list.
+/// The role of a run that does delegated work: a worker, which sees no list. In the chat of a pillar
+/// it is the owner only for an agent that is configured as one, which a project's file cannot do.
+/// The name of the type decides nothing: whoever delegates chooses it. `root` is the default of a
+/// role, and means the same when it is written out.
 pub fn role_for_work(about: Option<&About>, configured: Option<Role>) -> Result<Role, Refusal> {
     match (about, configured) {
-        (Some(_), Some(Role::Owner) | None) => Ok(Role::Owner),
-        (_, Some(Role::Owner | Role::Worker) | None) => Ok(Role::Worker),
+        (Some(_), Some(Role::Owner)) => Ok(Role::Owner),
+        (_, Some(Role::Owner | Role::Root | Role::Worker) | None) => Ok(Role::Worker),
         (_, Some(role)) => Err(Refusal::MayNotRun { role }),
     }
 }

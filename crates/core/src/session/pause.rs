@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Session, SessionState, going, keeper};
 use crate::authority::{Action, Subject, may_any};
 use crate::event::{SessionPaused, SessionResumed};
-use crate::{Actor, By, Decide, Decision, Refused, issue};
+use crate::{Actor, By, Decide, Decision, Refusal, Refused};
 
 /// Pause a session, so that it does not continue by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,10 @@ impl Decide for ResumeSession {
         session: Self::On<'_>,
         By { actor, .. }: By<'_>,
     ) -> Result<Self::Out, Refused> {
-        issue::keeper(actor, Subject::Session, Action::Resume, || lifts(actor, session))?;
+        keeper(actor, Action::Resume)?;
+        if !lifts(actor, session) {
+            return Err(Refusal::PausedByOperator { role: actor.role }.into());
+        }
         going(session)?;
         if session.state == SessionState::Active {
             return Ok(Decision::default());
@@ -105,6 +108,8 @@ mod tests {
                 }
                 Err(refused) => {
                     assert!(!lifted);
+                    let role = lifter.role;
+                    assert_eq!(refused.refusal, Refusal::PausedByOperator { role });
                     assert_eq!(refused.refusal.code(), "not_permitted");
                 }
             }

@@ -76,17 +76,21 @@ fn a_decision_on_a_proposal_is_recorded_with_its_items() {
             .map_err(|refused| refused.refusal)
     };
     use ProposalDecision::{Accept, Modify, Reject};
-    for (decision, given, added) in [
-        (Accept, None, &proposed),
-        (Accept, Some(&other), &proposed),
-        (Modify, Some(&other), &other),
-        (Reject, Some(&other), &vec![]),
-    ] {
+    for (decision, given, added) in
+        [(Accept, None, &proposed), (Modify, Some(&other), &other), (Reject, None, &vec![])]
+    {
         let reason = Some("Not this way.".to_owned());
         let recorded = ProposalDecided { delegation_id, decision, items: added.clone(), reason };
         let events = vec![recorded.into()];
         let expected = (Decision { events, ..Decision::default() }, added.clone());
         assert_eq!(decide(&delegation, decision, given), Ok(expected), "{decision:?}");
+    }
+    // Items with another decision would be dropped without a word.
+    for wrong in [Accept, Reject] {
+        for items in [&other, &vec![]] {
+            let refusal = Refusal::ItemsNotTaken { decision: wrong };
+            assert_eq!(decide(&delegation, wrong, Some(items)), Err(refusal));
+        }
     }
     for none in [None, Some(&vec![])] {
         assert_eq!(decide(&delegation, Modify, none), Err(Refusal::ItemsRequired));

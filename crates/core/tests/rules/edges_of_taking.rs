@@ -5,11 +5,12 @@ use punchlist_core::authority::{Action, Denial, owns};
 use punchlist_core::command::{
     AssignTodo, ClaimTodo, CompleteTodo, HeartbeatTodo, ReleaseTodo, TakeTodo,
 };
+use punchlist_core::delegation::DelegationState;
 use punchlist_core::event::{CommandRefused, TodoAssigned, TodoStarted, TodoTaken};
 use punchlist_core::select::next_for;
 use punchlist_core::{
-    Actor, AgentPath, Command, Event, Lease, ListKind, Refusal, Refused, Role, Status, Time,
-    TodoId, TodoKind,
+    Actor, AgentPath, Command, DelegationId, Event, Ids, Lease, ListKind, Refusal, Refused, Role,
+    Status, Time, TodoId, TodoKind,
 };
 
 use crate::world::{World, actor};
@@ -113,23 +114,63 @@ fn a_heartbeat_without_the_callers_current_lease_is_refused_and_logged() {
         let decided = world.run(by, HeartbeatTodo { todo_id, epoch, clock });
         decided.map(|decision| decision.events)
     };
-    let stale = |epoch: i64, current: i64, holder: Option<&Actor>| {
+    let stale_of = |is_own: bool, epoch: i64, current: i64, holder: Option<&Actor>| {
         let holder = holder.map(|holder| holder.principal.clone());
-        let refusal = Refusal::StaleEpoch { todo_id, epoch, current, holder };
+        let refusal = Refusal::StaleEpoch { todo_id, epoch, current, holder, is_own };
         let (action, said) = (Action::Take, None);
         let audit = CommandRefused { todo_id, action, refusal: refusal.clone(), said };
         Err(Refused { refusal, audit: Some(Box::new(audit.into())) })
     };
+    let stale = |epoch, current, holder| stale_of(false, epoch, current, holder);
     assert_eq!(beat(&mut world, &by, 0, clock), stale(0, 0, None), "never taken");
     take(&mut world, &by, todo_id, clock).unwrap();
     assert_eq!(beat(&mut world, &by, 1, clock), Ok(vec![]));
-    assert_eq!(beat(&mut world, &by, 2, clock), stale(2, 1, Some(&by)), "another epoch");
+    let own = stale_of(true, 2, 1, Some(&by));
+    assert_eq!(beat(&mut world, &by, 2, clock), own, "another epoch");
     assert_eq!(beat(&mut world, &other, 1, clock), stale(1, 1, Some(&by)), "another's lease");
     let end = clock.plus_seconds(60);
     assert_eq!(beat(&mut world, &by, 1, end), stale(1, 1, None), "it is over");
     take(&mut world, &other, todo_id, end).unwrap();
     assert_eq!(beat(&mut world, &by, 1, end), stale(1, 2, Some(&other)), "taken by another");
     assert_eq!(beat(&mut world, &other, 2, end), Ok(vec![]));
+}
+
+/// A stale lease says who holds the item now, and what helps: the caller itself may, or nobody.
+#[test]
+fn a_stale_lease_says_who_holds_the_item() {
+    let todo_id = TodoId::from(Ids::new(Time::from_micros(0), 1).ulid());
+    let delegation = DelegationId::from(Ids::new(Time::from_micros(0), 2).ulid());
+    let (stop, take) = (
+        "stop working on it: somebody else holds it now",
+        "take it first; the answer says its epoch",
+    );
+    for (current, holder, is_own, words, hint) in [
+        (2, Some("root:b"), false, "(the newest is 2, held by root:b)", stop),
+        (
+            2,
+            Some("root:a"),
+            true,
+            "you hold it by lease 2, not 1",
+            "give epoch 2; if another process took it in your name, stop",
+        ),
+        (0, None, false, "nobody has taken it yet", take),
+        (3, None, false, "nobody holds it now (you named lease 1, the newest was 3)", take),
+    ] {
+        let (epoch, holder) = (1, holder.map(str::to_owned));
+        let over = None;
+        for refusal in [
+            Refusal::StaleEpoch { todo_id, epoch, current, holder: holder.clone(), is_own },
+            Refusal::StaleDelegation { delegation, epoch, current, holder, is_own, over },
+        ] {
+            assert!(refusal.to_string().ends_with(words), "{refusal}");
+            assert_eq!((refusal.code(), refusal.hint().as_str()), ("stale_epoch", hint));
+        }
+    }
+    let over = Some(DelegationState::Returned);
+    let (epoch, current, holder, is_own) = (1, 1, None, false);
+    let over = Refusal::StaleDelegation { delegation, epoch, current, holder, is_own, over };
+    assert!(over.to_string().ends_with(" is returned already"), "{over}");
+    assert_eq!(over.hint(), "stop working on it: no further report is accepted");
 }
 
 /// assigning starts an item only in plans, and only one that is not in progress.

@@ -73,7 +73,10 @@ fn a_person_waits_until_the_agent_is_idle() {
     let chat = chat(Channel::PillarTodo);
     let worker = AgentPath::parse("boss.subagents.coder").unwrap();
     let refused = chat.writes(&actor(Role::Operator), Some(&worker)).unwrap_err();
-    assert_eq!(refused, Refusal::AgentAtWork { conversation: chat.id, agent: worker.clone() });
+    assert_eq!(
+        refused,
+        Refusal::AgentAtWork { conversation: chat.id, agent: worker.clone(), run: None }
+    );
     assert_eq!(chat.writes(&actor(Role::Operator), None), Ok(Speaker::User));
     for role in [Role::Lead, Role::Owner] {
         assert_eq!(chat.writes(&actor(role), Some(&worker)), Ok(Speaker::Assistant));

@@ -62,7 +62,12 @@ fn a_waiting_run_gets_the_message_if_it_is_in_reach() {
     assert_eq!(begin::course(&operator, Some(&over)), Ok(Course::Begin));
     assert_eq!(begin::course(&operator, Some(&waiting)), Ok(Course::Resume(waiting.id)));
     let (conversation, agent) = (running.conversation_id, running.agent.clone());
-    let at_work = Refusal::AgentAtWork { conversation, agent: agent.clone() };
+    let run = Some(running.id);
+    let at_work = Refusal::AgentAtWork { conversation, agent: agent.clone(), run };
+    // The process of a running run may be gone, so the hint must help then, too.
+    let hint = at_work.hint();
+    let short = punchlist_core::naming::short(&running.id.to_string()).to_owned();
+    assert!(hint.contains(&format!("`punch run --resume {short}`")), "{hint}");
     assert_eq!(begin::course(&operator, Some(&running)), Err(at_work));
     let other = begin::course(&token(Role::Root, "other"), Some(&waiting));
     assert_eq!(other, Err(Refusal::NotYourself { agent }));
@@ -163,20 +168,24 @@ fn only_a_running_run_is_at_work() {
     assert!(!begin::is_at_work(None));
 }
 
+/// M-40, M-50: only an agent that is configured as owner is one. Another one that is handed a pillar's
+/// todo is a worker.
 #[test]
-fn the_owner_works_in_the_chat_of_a_pillar_and_a_worker_elsewhere() {
+fn an_agent_configured_as_owner_is_owner_in_the_chat_of_a_pillar_and_a_worker_elsewhere() {
     let mut ids = Ids::new(NOW, 9);
     let pillar = Some((PillarId::from(ids.ulid()), "speed".to_owned()));
     let mission_id = MissionId::from(ids.ulid());
     let about = About { mission_id, mission_slug: "m".to_owned(), pillar };
     for (about, configured, expected) in [
-        (Some(&about), None, Ok(Role::Owner)),
+        (Some(&about), None, Ok(Role::Worker)),
         (Some(&about), Some(Role::Owner), Ok(Role::Owner)),
         (Some(&about), Some(Role::Worker), Ok(Role::Worker)),
         (None, None, Ok(Role::Worker)),
         (None, Some(Role::Owner), Ok(Role::Worker)),
         (None, Some(Role::Lead), Err(Refusal::MayNotRun { role: Role::Lead })),
-        (Some(&about), Some(Role::Root), Err(Refusal::MayNotRun { role: Role::Root })),
+        (None, Some(Role::Root), Ok(Role::Worker)),
+        (Some(&about), Some(Role::Root), Ok(Role::Worker)),
+        (Some(&about), Some(Role::Lead), Err(Refusal::MayNotRun { role: Role::Lead })),
     ] {
         assert_eq!(begin::role_for_work(about, configured), expected, "{configured:?}");
     }

@@ -90,7 +90,7 @@ impl RunExecutor<'_, '_> {
             let delegation = made.delegation_id;
             (self.runtime.observer)(&Live::Delegates { run, delegation });
             if made.mode == Mode::Sync {
-                return self.runtime.await_delegation(self.project, run, delegation, &self.cancel);
+                return self.runtime.await_delegation(self.project, run, made, &self.cancel);
             }
         }
         Ok(CallOutcome::Done(ToolOutput::answered(operation, &answer.to_json()?)))
@@ -175,8 +175,15 @@ impl RunExecutor<'_, '_> {
             return self.call_own(run, operation, (call, input), drive);
         }
         if !tools.listed.iter().any(|tool| tool.name == call.name) {
-            let known = tools.names().join(", ");
-            let text = format!("there is no tool {}; there are: {known}", call.name);
+            let text = match tools.names() {
+                none if none.is_empty() => {
+                    format!(
+                        "there is no tool {}: this run has no tools; answer in words",
+                        call.name
+                    )
+                }
+                known => format!("there is no tool {}; there are: {}", call.name, known.join(", ")),
+            };
             return Ok(CallOutcome::Done(ToolOutput::error(text)));
         }
         if run.counters.started.as_deref() == Some(call.id.as_str()) {
@@ -226,7 +233,7 @@ mod tests {
         assert!(matches!(own_result::<()>(Err(refused)), Ok(Err(_))));
         let conversation = ConversationId::from(Ids::new(Time::from_micros(0), 1).ulid());
         let agent = AgentPath::primary();
-        let later = Error::from(Refusal::AgentAtWork { conversation, agent });
+        let later = Error::from(Refusal::AgentAtWork { conversation, agent, run: None });
         assert!(later.meaning().retryable);
         assert!(matches!(own_result::<()>(Err(later)), Ok(Err(_))));
         let store = Error::from(StoreError::new(ErrorKind::Busy, "another process is writing"));

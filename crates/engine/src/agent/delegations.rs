@@ -221,9 +221,10 @@ impl Runtime<'_> {
         &self,
         project: &str,
         run: &Run,
-        id: DelegationId,
+        made: &delegate::Output,
         cancel: &Cancel,
     ) -> Result<CallOutcome, Error> {
+        let id = made.delegation_id;
         let envelope = Envelope { actor: run.actor(), ..self.system(project) };
         let since = Instant::now();
         let mut watch = None;
@@ -232,7 +233,7 @@ impl Runtime<'_> {
             let delegation = self.ops.run::<DelegationShow>(&envelope, input)?.delegation;
             let state = delegation.state;
             if state.is_over() {
-                return Ok(CallOutcome::Done(returned(delegation)?));
+                return Ok(CallOutcome::Done(returned(delegation, made)?));
             }
             if cancel.is_cancelled() {
                 return Ok(CallOutcome::Done(ToolOutput::error(
@@ -294,9 +295,9 @@ fn body(said: &str) -> Result<Body, Error> {
 }
 
 /// The tool output of a synchronous `delegate` call.
-fn returned(delegation: DelegationView) -> Result<ToolOutput, Error> {
+fn returned(delegation: DelegationView, made: &delegate::Output) -> Result<ToolOutput, Error> {
+    let warning = made.warning_in(&delegation.kind, delegation.state);
     let DelegationView { id: delegation_id, mode, state, result, error, proposal, .. } = delegation;
-    let warning = None;
     let answer = delegate::Output { delegation_id, mode, state, result, error, proposal, warning };
     let is_error = state != DelegationState::Returned;
     let text = serde_json::to_string(&answer).map_err(punchlist_store::Error::from)?;

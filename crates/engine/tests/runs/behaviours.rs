@@ -15,6 +15,7 @@ on_every_lasting_store!(
     an_agent_that_only_talks_ends_without_a_plan,
     an_agent_that_ignores_its_plan_is_stopped,
     a_call_of_an_unknown_tool_is_answered,
+    a_call_of_an_unknown_tool_is_answered_without_tools_too,
     a_tool_that_is_not_shown_answers_by_name,
     a_list_without_a_tool_is_not_asked_for,
     a_run_in_an_ended_session_is_refused,
@@ -101,6 +102,18 @@ fn a_call_of_an_unknown_tool_is_answered(backend: Backend) {
     let said = stage.chat(run).into_iter().filter(|(_, kind, _)| kind == "result").nth(1).unwrap();
     assert!(said.2.starts_with("there is no tool rm_rf; there are: "), "{}", said.2);
     assert!(said.2.contains("complete_todo"), "{}", said.2);
+}
+
+/// A run without tools says so, instead of an empty list.
+fn a_call_of_an_unknown_tool_is_answered_without_tools_too(backend: Backend) {
+    let config = "[agents.primary]\nmodel = \"scripted:a\"\ntools = []";
+    let script =
+        "[[steps]]\ncalls = [ { tool = \"rm_rf\", input = {} } ]\n[[steps]]\ntext = \"Ok.\"";
+    let stage = Stage::new(backend, config, &[("a", script)]);
+    let run = stage.start("go");
+    stage.drive(run);
+    let said = stage.chat(run).into_iter().find(|(_, kind, _)| kind == "result").unwrap();
+    assert_eq!(said.2, "there is no tool rm_rf: this run has no tools; answer in words");
 }
 
 /// A session `s` with one item on its list; returns the envelope of the operator in it.

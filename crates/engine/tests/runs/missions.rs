@@ -1,7 +1,11 @@
 //! Whole missions: owners plan and work; the lead starts, delegates, reviews and completes. A worker
 //! executes it all from the chats and the queue.
 
+use std::sync::Arc;
+
 use punchlist_core::{Role, Time};
+use punchlist_engine::model::Scripted;
+use punchlist_ops::config::Origin;
 use punchlist_testkit::{Backend, developer_experience, on_every_lasting_store};
 use serde_json::{Value, json};
 
@@ -15,6 +19,7 @@ on_every_lasting_store!(
     long_work_is_resumed_from_its_history,
     a_report_reaches_an_agent_that_is_replying,
     a_pillars_work_of_an_unconfigured_type_is_done_by_its_owner,
+    an_agent_without_a_role_does_a_pillars_todo_as_a_worker,
     a_result_longer_than_a_report_is_cut,
 );
 
@@ -268,6 +273,53 @@ fn a_pillars_work_of_an_unconfigured_type_is_done_by_its_owner(backend: Backend)
         "{:#?}",
         stage.told()
     );
+}
+
+/// M-40, M-50: the todo does not make its agent an owner. A project's file that names an agent could
+/// give itself the owner's rights otherwise.
+fn an_agent_without_a_role_does_a_pillars_todo_as_a_worker(backend: Backend) {
+    let users = "[agents.pillar-owner]\nrole = \"owner\"\nmodel = \"scripted:owner\"";
+    let mut stage = Stage::new(backend, users, &[("owner", PLAN)]);
+    stage.call("mission_init", developer_experience()).unwrap();
+    let named = "[agents.helper]\nmodel = \"scripted:helper\"";
+    let agents = stage.agents.read(named, Origin::Project).unwrap();
+    stage.agents = Arc::new(agents);
+    let new = |title: &str| {
+        let new = json!({
+            "missionSlug": "developer-experience", "pillarSlug": "build-performance",
+            "title": title, "justification": "slow", "completionCriteria": "it is measured",
+        });
+        stage.call("mission_todo_create", new).unwrap()["todo"]["id"].as_str().unwrap().to_owned()
+    };
+    let (own, other) = (new("Its own"), new("Another"));
+    let start = json!({ "missionSlug": "developer-experience", "todoId": own, "action": "start",
+        "reason": "now" });
+    stage.call("mission_todo_update", start).unwrap();
+    let script = format!(
+        r#"
+[[steps]]
+text = "I cancel another one, and delegate."
+[[steps.calls]]
+tool = "mission_todo_update"
+input = {{ missionSlug = "developer-experience", todoId = "{other}", action = "cancel", reason = "x" }}
+[[steps.calls]]
+tool = "delegate"
+input = {{ type = "coder", mission = "Do it for me." }}
+[[steps]]
+text = "Done."
+"#
+    );
+    stage.shelf.put("scripted:helper", Arc::new(Scripted::read("helper", &script).unwrap()));
+    let order = json!({ "type": "helper", "mission": "Go.", "todoId": own, "async": true });
+    stage.call("delegate", order).unwrap();
+    stage.work();
+    let runs = stage.call("run_list", json!({})).unwrap()["runs"].clone();
+    let played: Vec<_> = runs.as_array().unwrap().iter().map(|run| &run["role"]).collect();
+    assert_eq!(played, ["worker"], "{:#?}", stage.told());
+    assert_eq!(brief(&stage), ["Its own: in_progress", "Another: pending"]);
+    let made = stage.call("delegation_list", json!({})).unwrap()["delegations"].clone();
+    assert_eq!(made.as_array().unwrap().len(), 1, "it delegates nothing: {made:#}");
+    assert_eq!(todos(&stage)[0]["claim"]["by"], "worker:worker", "its report is still a claim");
 }
 
 fn a_result_longer_than_a_report_is_cut(backend: Backend) {

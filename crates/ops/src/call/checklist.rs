@@ -40,7 +40,7 @@ impl Call<'_, '_> {
             return Ok(issue);
         }
         let unbound = || Error::from(Refusal::Unbound);
-        let session = self.session(Lock::No)?.ok_or_else(unbound)?;
+        let session = self.session(Lock::No)?.ok_or(Refusal::NoSession)?;
         let id = session.bound_issue.ok_or_else(unbound)?;
         let issue = self.tx.issue_by_id(id, lock)?.ok_or_else(unbound)?;
         self.reach_issue(&issue)?;

@@ -4,7 +4,7 @@ use punchlist_core::conversation::{Conversation, Message, MessageKind};
 use punchlist_core::delegation::Delegate;
 use punchlist_core::mission::answer::{self, Heeded};
 use punchlist_core::run::RunState;
-use punchlist_core::{ConversationId, Refusal, Scope, TodoId};
+use punchlist_core::{ConversationId, Refusal, Scope, TodoId, Warning};
 use punchlist_store::rows::lists::{Lock, TodoKey};
 use punchlist_store::rows::names::Named;
 
@@ -95,15 +95,20 @@ impl Call<'_, '_> {
     }
 
     /// May the caller delegate this item? Returns the chat in which it is worked on, if there is
-    /// one.
-    pub(crate) fn hand_on(&mut self, todo: TodoId) -> Result<Option<ConversationId>, Error> {
-        let Some(project) = self.project()? else { return Ok(None) };
+    /// one, and what the caller should know.
+    pub(crate) fn hand_on(
+        &mut self,
+        todo: TodoId,
+    ) -> Result<(Option<ConversationId>, Option<Warning>), Error> {
+        let Some(project) = self.project()? else { return Ok((None, None)) };
+        let mut warning = None;
         if let Some((list, id)) = self.tx.list_of(project, TodoKey::Id(todo))? {
             self.reach_scope(&list.scope)?;
             let item = self.tx.todo(list.id, id)?;
             Delegate::may_concern(&list, item.as_ref(), &self.envelope.actor)?;
+            warning = Delegate::warning(&list, item.as_ref());
         }
-        self.chat_of(todo)
+        Ok((self.chat_of(todo)?, warning))
     }
 
     /// The chat in which the items of a pillar are worked on; `None` if the item is in no pillar.

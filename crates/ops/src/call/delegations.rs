@@ -6,12 +6,13 @@ use punchlist_core::delegation::{
     BuryDelegation, CancelDelegation, DEPTH_MAX, DecideProposal, Delegate, HeartbeatDelegation,
     ProposalDecision, Report, ReportDelegation, TakeDelegation, has_died,
 };
+use punchlist_core::follow::Settled;
 use punchlist_core::follow::delegation::{self as follow, Reported};
 use punchlist_core::mission::order_with;
 use punchlist_core::text::Body;
 use punchlist_core::{
-    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ProjectId, Refusal, Session,
-    TodoId,
+    Actor, AgentPath, Decision, Delegation, DelegationId, Lease, ListId, ProjectId, Refusal,
+    Session, TodoId,
 };
 use punchlist_store::rows::delegations::{Held, WantedDelegations};
 use punchlist_store::rows::lists::{Lock, TodoKey};
@@ -116,16 +117,24 @@ impl Call<'_, '_> {
         }
     }
 
-    /// Stops the agent that works on a cancelled item.
+    /// Stops the agents that work on settled items of a list.
     pub(super) fn stop_work_on(
         &mut self,
         project: ProjectId,
-        todo: TodoId,
-        reason: &str,
+        list: ListId,
+        (settled, reason, by): (&Settled, &str, &Actor),
     ) -> Result<(), Error> {
-        let wanted = WantedDelegations { todo: Some(todo), ..WantedDelegations::default() };
-        for (found, _) in self.tx.delegations(project, &wanted, i64::MAX)? {
-            self.call_off(project, found.id, reason)?;
+        for (found, lease) in self.tx.live_delegations(project, list)? {
+            let mut line = Vec::new();
+            let mut at = found.todo_id;
+            while let Some(id) = at {
+                line.push(id);
+                at = self.tx.todo(list, id)?.and_then(|todo| todo.parent_id);
+            }
+            let holder = lease.as_ref().and_then(|lease| lease.holder.as_deref());
+            if follow::is_moot(&found, holder, &line, (settled, by)) {
+                self.call_off(project, found.id, reason)?;
+            }
         }
         Ok(())
     }
@@ -179,15 +188,17 @@ impl Call<'_, '_> {
         Ok(held)
     }
 
-    /// Like `delegation`, for a change that may also change the checklist. The issue is locked
-    /// before the delegation, as everywhere.
+    /// Like `delegation`, for a change that may also change the checklist or the item. The issue and
+    /// the item are locked before the delegation, as by a change that settles the item.
     fn delegation_behind_its_issue(&mut self, named: &str) -> Result<Held, Error> {
         let (looked, _) = self.delegation(named, Lock::No)?;
         if let Some(id) = looked.issue_id {
             self.tx.issue_by_id(id, Lock::Row)?;
         }
-        if let Some(id) = looked.todo_id {
-            self.lock_mission_of(id)?;
+        if let Some(id) = looked.todo_id
+            && let Some((list, id)) = self.tx.list_of(looked.project_id, TodoKey::Id(id))?
+        {
+            self.lock_todo(&list, id)?;
         }
         self.delegation(named, Lock::Row)
     }

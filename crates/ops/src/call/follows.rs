@@ -40,8 +40,8 @@ impl Call<'_, '_> {
                 Then::EndRun { actor, run, reason } => {
                     self.cancel_run_as(&actor, &run.to_string(), reason)?;
                 }
-                Then::StopWork { todo_id, reason } => {
-                    self.stop_work_on(project, todo_id, reason)?;
+                Then::StopWork { list, settled, reason, by } => {
+                    self.stop_work_on(project, list, (&settled, reason, &by))?;
                 }
                 Then::StopReplaced { todo_id, assignee, by } => {
                     self.stop_replaced(project, todo_id, (&assignee, &by))?;

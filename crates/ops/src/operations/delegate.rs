@@ -50,7 +50,7 @@ pub struct Output {
     pub error: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Proposal>,
-    /// Nobody is known to do this type of work.
+    /// The report will not become a claim, or nobody is known to do this type of work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
@@ -76,9 +76,9 @@ impl Define for DelegateOp {
             Some(named) => Some(call.todo_named(named.as_str())?),
             None => None,
         };
-        let conversation_id = match todo_id {
+        let (conversation_id, not_started) = match todo_id {
             Some(id) => call.hand_on(id)?,
-            None => None,
+            None => (None, None),
         };
         let mission = match todo_id {
             Some(id) => call.order_for(id, &input.mission)?,
@@ -87,7 +87,12 @@ impl Define for DelegateOp {
         let is_async = input.is_async == Some(true);
         let (run, in_chat) = (call.envelope().context.run, conversation_id.is_some());
         let is_configured = call.envelope().agents().does(kind.as_str(), in_chat);
-        let warning = (!is_configured).then(|| unconfigured(kind.as_str()));
+        let warnings = [
+            not_started.map(|warning| warning.to_string()),
+            (!is_configured).then(|| unconfigured(kind.as_str())),
+        ];
+        let warnings: Vec<String> = warnings.into_iter().flatten().collect();
+        let warning = (!warnings.is_empty()).then(|| warnings.join(BETWEEN));
         let delegation = call.delegate(&Delegate {
             review: call.envelope().agents().review(kind.as_str()),
             kind,
@@ -111,6 +116,23 @@ impl Define for DelegateOp {
         })
     }
 }
+
+impl Output {
+    /// The warning once the delegation is in this state: after the queue it waits for no worker.
+    #[must_use]
+    pub fn warning_in(&self, kind: &str, state: DelegationState) -> Option<String> {
+        let warning = self.warning.as_deref()?;
+        if state == DelegationState::Queued {
+            return Some(warning.to_owned());
+        }
+        let left = warning.strip_suffix(&unconfigured(kind)).unwrap_or(warning);
+        let left = left.strip_suffix(BETWEEN).unwrap_or(left);
+        (!left.is_empty()).then(|| left.to_owned())
+    }
+}
+
+/// Between two warnings.
+const BETWEEN: &str = "; ";
 
 fn unconfigured(kind: &str) -> String {
     format!(

@@ -173,7 +173,7 @@ enum Which {
 }
 
 fn missing() -> Error {
-    Fault::MissingField { path: "number".to_owned() }.into()
+    Fault::MissingField { path: "number, planFile or session".to_owned() }.into()
 }
 
 /// The list that the caller named; at most one may be given, and none only in a session.

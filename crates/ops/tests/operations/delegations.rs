@@ -107,6 +107,9 @@ fn the_root_decides_on_a_workers_proposal(backend: Backend) {
     let proposal = json!({ "items": [{ "content": "Add a test" }, { "content": "More" }] });
     report(&world, &id, json!({ "result": "x", "proposal": proposal }));
     assert_eq!(decide(&id, "modify", json!({})).unwrap_err().code(), "items_required");
+    let with_items = decide(&id, "accept", json!({ "items": [{ "content": "Other" }] }));
+    let error = with_items.unwrap_err();
+    assert_eq!((error.code(), error.meaning().exit), ("items_not_taken", 2));
     let other =
         json!({ "items": [{ "content": "Add a test" }, { "content": "Less", "phase": "P" }] });
     let modified = decide(&id, "modify", other).unwrap();

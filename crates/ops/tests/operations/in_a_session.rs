@@ -48,6 +48,9 @@ fn items_are_found_and_taken_in_the_issue_of_the_session(backend: Backend) {
     }
     let nowhere = world.call("todo_next", json!({})).unwrap_err();
     assert_eq!(nowhere.code(), "missing_field");
+    let choices = "`number, planFile or session`";
+    assert_eq!(nowhere.to_string(), format!("{choices} is missing or empty"));
+    assert_eq!(nowhere.hint().unwrap(), format!("give {choices}"));
     let unknown = world.call("todo_show", json!({ "todoId": "write" })).unwrap_err();
     assert_eq!(unknown.code(), "unknown_todo", "without a session the text names nothing");
 

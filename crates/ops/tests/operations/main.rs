@@ -39,6 +39,7 @@ mod reports;
 mod run_calls;
 mod session_lists;
 mod sessions;
+mod settled_work;
 mod todo_tool;
 mod tokens;
 mod tracker;

@@ -224,6 +224,24 @@ fn a_claim_carries_the_evidence_the_mission_asks_for(backend: Backend) {
     assert_eq!(completed["data"]["evidence"], json!(["commit:0123abcd", "test:build"]));
 }
 
+/// Work on a todo that is not started is accepted, and the answer says that its report will not become
+/// a claim.
+fn work_on_a_todo_that_is_not_started_is_accepted_with_a_warning(backend: Backend) {
+    let desk = Desk::new(backend, json!({}));
+    let id = desk.create("x", json!({}));
+    let delegate = || {
+        let order = json!({ "type": "coder", "mission": "Do it.", "async": true, "todoId": id });
+        let made = desk.call(&desk.lead(), "delegate", order);
+        made["warning"].as_str().unwrap_or_default().to_owned()
+    };
+    let warning = delegate();
+    assert!(warning.starts_with("`x` is not started, so the report will not become a claim"));
+    assert!(warning.contains("no agent `coder` is configured"), "both are said: {warning}");
+    desk.update(&desk.lead(), &id, "start");
+    let warning = delegate();
+    assert!(warning.starts_with("no agent `coder` is configured"), "{warning}");
+}
+
 /// F-2: work that is still queued is cancelled as well.
 fn work_that_nobody_holds_is_stopped_too(backend: Backend) {
     let desk = Desk::new(backend, json!({}));
@@ -342,5 +360,6 @@ on_every_store!(
     reports_are_posted_to_the_chat,
     a_chat_is_read_by_its_members_and_written_when_idle,
     a_claim_carries_the_evidence_the_mission_asks_for,
+    work_on_a_todo_that_is_not_started_is_accepted_with_a_warning,
     work_that_nobody_holds_is_stopped_too,
 );

@@ -28,17 +28,23 @@ fn lines(answer: &Value) -> Vec<String> {
     items.iter().map(line).collect()
 }
 
-/// K-6: without an issue, the tool says whom to ask, and stores nothing.
+/// K-6: without an issue, the tool says whom to ask, and stores nothing. A caller without a session is
+/// told that, and not that its session has no issue.
 fn without_an_issue_there_is_no_list(backend: Backend) {
     let world = World::new(backend);
     world.call("session_start", json!({ "externalId": "s" })).unwrap();
     let before = world.log().len();
-    for me in [world.envelope(Role::Root), within(&world, Role::Root, "s")] {
+    for (me, words, hint) in [
+        (world.envelope(Role::Root), "neither an issue nor a session is named", "(--issue)"),
+        (within(&world, Role::Root, "s"), "this session has no issue", "session_bind"),
+    ] {
         for action in ["view", "set", "add"] {
             let input = json!({ "action": action, "items": ["a"] });
             let error = todo(&world, &me, input).unwrap_err();
             assert_eq!((error.code(), error.meaning().exit), ("unbound", 1));
+            assert!(error.to_string().starts_with(words), "{error}");
             assert!(error.hint().unwrap().contains("ask the operator to bind an issue"));
+            assert!(error.hint().unwrap().contains(hint), "{error:?}");
         }
     }
     assert_eq!(world.log().len(), before);

@@ -105,11 +105,11 @@ async fn now(call: &Call<'_>, before: &delegate::Output) -> Result<delegate::Out
     Ok(delegate::Output {
         delegation_id: before.delegation_id,
         mode: before.mode,
+        warning: before.warning_in(&now.kind, now.state),
         state: now.state,
         result: now.result,
         error: now.error,
         proposal: now.proposal,
-        warning: before.warning.clone(),
     })
 }
 

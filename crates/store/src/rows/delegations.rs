@@ -6,7 +6,7 @@ use punchlist_core::delegation::{
     DelegationState, Mode, ProposalDecision, Review, apply_delegation,
 };
 use punchlist_core::{
-    AgentPath, ConversationId, Decision, Delegation, DelegationId, Event, IssueId, Lease,
+    AgentPath, ConversationId, Decision, Delegation, DelegationId, Event, IssueId, Lease, ListId,
     ProjectId, RunId, SessionId, Time, TodoId,
 };
 
@@ -196,6 +196,24 @@ impl Tx<'_> {
     pub fn delegations_of_todo(&mut self, todo: TodoId) -> Result<Vec<Held>, Error> {
         let todo = todo.to_string();
         self.query(sql!(select!("todo_id = $1 ORDER BY id")), &[(&todo).into()], read)
+    }
+
+    /// The delegations of a list's items that are not over, oldest first. Few delegations are live
+    /// at a time, so this does not grow with the list.
+    pub fn live_delegations(
+        &mut self,
+        project: ProjectId,
+        list: ListId,
+    ) -> Result<Vec<Held>, Error> {
+        let (project, list) = (project.to_string(), list.to_string());
+        self.query(
+            sql!(select!(
+                "project_id = $1 AND state IN ('queued', 'running') AND EXISTS (SELECT 1 \
+                 FROM todos AS t WHERE t.id = delegations.todo_id AND t.list_id = $2) ORDER BY id"
+            )),
+            &[(&project).into(), (&list).into()],
+            read,
+        )
     }
 
     /// The delegations of a project, oldest first.

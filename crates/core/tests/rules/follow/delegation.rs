@@ -7,17 +7,19 @@ use punchlist_core::delegation::{
     apply_delegation,
 };
 use punchlist_core::driver::{Budget, Trigger};
-use punchlist_core::follow::Then;
+use punchlist_core::event::{ListArchived, TodoCancelled, TodoCompleted, TodoRemoved};
 use punchlist_core::follow::delegation::{self as follow, Reported};
+use punchlist_core::follow::{Settled, Then};
 use punchlist_core::run::{Completion, RunState};
 use punchlist_core::text::{Body, Title};
-use punchlist_core::todo::HoldKind;
+use punchlist_core::todo::{HoldKind, SettledBy};
 use punchlist_core::{
-    Actor, AgentPath, By, Command, ConversationId, Decide, Ids, IssueId, ListKind, ProjectId, Role,
-    RunId, Time, TodoId,
+    Actor, AgentPath, ArchiveReason, By, Command, ConversationId, Decide, Decision, Event, Ids,
+    IssueId, ListKind, ProjectId, Role, RunId, Time, TodoId,
 };
 
 use crate::driver::case::{hold, list, run};
+use crate::world::World;
 
 const NOW: Time = Time::from_micros(1);
 
@@ -228,6 +230,82 @@ fn what_follows_from_a_cancellation() {
     let actor = Actor { agent: queued().parent_agent, ..Actor::system() };
     let cancel = CancelDelegation { reason: Body::new("no").ok() };
     assert_eq!(follow::call_off(&queued(), "no"), Some((actor, cancel)));
+}
+
+/// F-2: on a list of any kind, work on a settled item stops, and all work on an archived plan. Items
+/// that are handed on to an issue are not given up.
+#[test]
+fn work_on_settled_items_stops() {
+    let by = Actor::new(Role::Root, AgentPath::primary());
+    let settled_by = || SettledBy { principal: by.principal.clone(), role: by.role };
+    for kind in ListKind::ALL {
+        let mut world = World::new(kind);
+        let ids = world.create(&["a", "b"]);
+        let list = &world.state.list;
+        let completed = Event::from(TodoCompleted {
+            todo_id: ids[0],
+            outcome: None,
+            evidence: vec![],
+            started_at: NOW,
+            self_accepted: false,
+            settled_at: NOW,
+            settled_by: settled_by(),
+        });
+        let cancelled = Event::from(TodoCancelled {
+            todo_id: ids[1],
+            outcome: None,
+            settled_at: NOW,
+            settled_by: settled_by(),
+        });
+        let removed = Event::from(TodoRemoved { todo_id: ids[1], removed_at: NOW });
+        let (scope, reason) = (list.scope.clone(), ArchiveReason::Finished);
+        let archived = Event::from(ListArchived { scope, archived_at: NOW, reason });
+        let stop = |settled, reason| {
+            let by = Box::new(by.clone());
+            Then::StopWork { list: list.id, settled, reason, by }
+        };
+        let first = stop(Settled::Items(vec![ids[0]]), "the todo was completed");
+        let second = stop(Settled::Items(vec![ids[1]]), "the todo was cancelled");
+        let gone = if kind == ListKind::Session { vec![] } else { vec![second.clone()] };
+        for (events, then) in [
+            (vec![], vec![]),
+            (vec![removed.clone()], vec![]),
+            (vec![cancelled.clone(), completed], vec![first, second]),
+            (vec![cancelled, removed], gone),
+            (vec![archived], vec![stop(Settled::List, "the plan was archived")]),
+        ] {
+            let decided = Decision { events, ..Decision::default() };
+            assert_eq!(follow::settled(list, &decided, &by), then, "{kind}: {decided:?}");
+        }
+    }
+}
+
+/// F-2: the work ends also if an item above was settled, but not if its own worker did that.
+#[test]
+fn work_ends_with_its_item_unless_its_worker_settled_it() {
+    let [own, above, other] = [1, 2, 3].map(|n| TodoId::from(Ids::new(NOW, n).ulid()));
+    let line = [own, above];
+    let live = queued();
+    let lead = Actor::new(Role::Lead, AgentPath::parse("lead").unwrap());
+    let outside = Actor { principal: "worker:w".to_owned(), ..worker() };
+    let mut helper = outside;
+    helper.agent = AgentPath::parse("w").unwrap();
+    let items = |id| Settled::Items(vec![id]);
+    for (name, work, holder, settled, by, ends) in [
+        ("queued", &live, None, items(own), &lead, true),
+        ("held", &live, Some("worker:w"), items(own), &lead, true),
+        ("an item above", &live, None, items(above), &lead, true),
+        ("another item", &live, None, items(other), &lead, false),
+        ("all of it", &live, None, Settled::List, &lead, true),
+        ("over", &came_back(), None, items(own), &lead, false),
+        ("by its agent", &live, None, items(own), &worker(), false),
+        ("by its holder", &live, Some("worker:w"), items(own), &helper, false),
+        ("by another worker", &live, Some("worker:v"), items(own), &helper, true),
+        // Without names of its own, the holder may be the delegator too.
+        ("by the delegator", &live, Some("lead:lead"), items(own), &lead, true),
+    ] {
+        assert_eq!(follow::is_moot(work, holder, &line, (&settled, by)), ends, "{name}");
+    }
 }
 
 /// M-51: returned work goes back to the agent of ours that did it last, and to no other.

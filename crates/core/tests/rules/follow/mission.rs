@@ -30,8 +30,8 @@ fn cancelled(todo_id: TodoId, by: &Actor) -> TodoCancelled {
     TodoCancelled { todo_id, outcome: None, settled_at: Time::from_micros(9), settled_by }
 }
 
-/// F-2, M-51, M-74: work on a settled item stops, a question stays open while its deadline is the
-/// same, and returned work goes back with the feedback.
+/// M-51, M-74: a question stays open while its deadline is the same, and returned work goes back with
+/// the feedback.
 #[test]
 fn what_follows_from_a_change_of_an_item() {
     let mut world = World::new(ListKind::Pillar);
@@ -56,7 +56,6 @@ fn what_follows_from_a_change_of_an_item() {
     let returned = ClaimReturned { todo_id, feedback: "measure it".to_owned() };
     let (lead, person) = (actor(Role::Lead), actor(Role::Operator));
     let close = |by: &Actor| Then::CloseQuestions { actor: Box::new(by.clone()), todo_id };
-    let stop = Then::StopWork { todo_id, reason: "the todo was cancelled" };
     let back = |speaker| {
         let feedback = "measure it".to_owned();
         vec![Then::HandBack { todo_id, speaker, feedback }]
@@ -77,7 +76,7 @@ fn what_follows_from_a_change_of_an_item() {
             set(late, Status::Cancelled),
             only(cancelled(todo_id, &person)),
             &person,
-            vec![stop, close(&person)],
+            vec![close(&person)],
         ),
         ("returned by an agent", set(None, pending), only(returned.clone()), &lead, {
             back(Speaker::Assistant)
