@@ -516,13 +516,7 @@ rows! {
     ),
     Self::StaleRevision { number, expected, revision, checklist } => Conflict(
         "stale_revision",
-        match checklist {
-            Some(checklist) => format!(
-                "issue #{number} is at revision {revision}, not {expected}; it now reads:\n\
-                 {checklist}"
-            ),
-            None => format!("issue #{number} is at revision {revision}, not {expected}"),
-        },
+        words::newer(*number, (*expected, *revision), checklist.as_deref()),
         match checklist {
             Some(_) => "make your changes again on the newer text, with its revision",
             None => "look at the issue as it is now, and repeat the change with its revision",

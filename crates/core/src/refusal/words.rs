@@ -54,6 +54,16 @@ pub(super) fn changed(number: i64, changed: &[Part], revision: i64) -> String {
     }
 }
 
+/// The issue has another revision than the caller expected. Its checklist is shown where it is edited.
+pub(super) fn newer(
+    number: i64,
+    (expected, revision): (i64, i64),
+    checklist: Option<&str>,
+) -> String {
+    let now = format!("issue #{number} is at revision {revision}, not {expected}");
+    checklist.map_or_else(|| now.clone(), |text| format!("{now}; it now reads:\n{text}"))
+}
+
 /// The question was answered before.
 pub(super) fn answered(id: &str, state: GateState, answer: Option<(&str, Time)>) -> String {
     let state = match state {
