@@ -89,22 +89,12 @@ impl Define for MissionTodoUpdate {
     type Input = Input;
     type Output = Output;
 
-    /// Which field is needed depends on the action, so no field alone can carry the rule. A field that
-    /// the action does not use would change nothing without a word.
+    /// Which field is needed depends on the action, so no field alone can carry the rule.
     fn check(_: &Envelope, input: &Input) -> Result<(), Error> {
         let missing = |path: &str| Err(Fault::MissingField { path: path.into() }.into());
-        let unused = |path: &str, act: &str| {
-            let (path, found) = (path.into(), "given with this action".to_owned());
-            Err(Fault::BadValue { path, found, expected: format!("given with `{act}` only") }
-                .into())
-        };
         match input.action {
             Act::Extend if input.deadline.0.is_none() => missing("deadline"),
             Act::Reprioritize if input.priority.is_none() => missing("priority"),
-            act if act != Act::Extend && input.deadline.0.is_some() => unused("deadline", "extend"),
-            act if act != Act::Reprioritize && input.priority.is_some() => {
-                unused("priority", "reprioritize")
-            }
             _ => Ok(()),
         }
     }
