@@ -456,23 +456,7 @@ fn a_session_is_locked_after_its_issue() {
     }
 }
 
-/// A host chooses its ids freely; one that reads like an id of ours hides nothing.
-fn a_hosts_id_does_not_hide_the_session_with_that_id(backend: Backend) {
-    let world = World::new(backend);
-    let start = |input: Value| world.call("session_start", input).unwrap()["session"].clone();
-    let ours = start(json!({ "title": "ours" }));
-    let id = ours["id"].as_str().unwrap();
-    start(json!({ "title": "shadow", "externalId": id }));
-    let shown = world.call("session_show", json!({ "session": id })).unwrap();
-    assert_eq!(shown["session"]["title"], "ours");
-    let ended = json!({ "session": id });
-    world.call_in(&world.envelope(Role::Operator), "session_end", ended).unwrap();
-    let shown = world.call("session_show", json!({ "session": id })).unwrap();
-    assert_eq!(shown["session"]["state"], "ended");
-}
-
 on_every_store!(
-    a_hosts_id_does_not_hide_the_session_with_that_id,
     a_promoted_item_is_not_lost_in_a_criterion,
     an_ended_session_cannot_ask_or_delegate,
     criteria_in_a_text_do_not_become_items,

@@ -24,15 +24,6 @@ macro_rules! select {
     };
 }
 
-/// A session by its id, or by its host's id. Hosts choose theirs freely, so one that reads like an id
-/// of ours must not hide the session with that id.
-macro_rules! named {
-    () => {
-        "project_id = $1 AND (id = $2 OR external_id = $2) \
-         ORDER BY CASE id WHEN $2 THEN 0 ELSE 1 END LIMIT 1"
-    };
-}
-
 /// Which sessions to list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WantedSessions<'a> {
@@ -51,10 +42,11 @@ impl Tx<'_> {
     ) -> Result<Option<Session>, Error> {
         let project = project.to_string();
         let statement = match lock {
-            Lock::No => sql!(select!(named!())),
-            Lock::Row => self
-                .dialect()
-                .pick(sql!(select!(named!())), sql!(select!(concat!(named!(), " FOR UPDATE")))),
+            Lock::No => sql!(select!("project_id = $1 AND (id = $2 OR external_id = $2)")),
+            Lock::Row => self.dialect().pick(
+                sql!(select!("project_id = $1 AND (id = $2 OR external_id = $2)")),
+                sql!(select!("project_id = $1 AND (id = $2 OR external_id = $2) FOR UPDATE")),
+            ),
         };
         self.first(statement, &[(&project).into(), named.into()], read)
     }
