@@ -147,10 +147,10 @@ impl Draft<'_> {
         let lease = self.state.leases.get(&id);
         let holder = lease.and_then(|lease| lease.held_by(clock));
         let current = lease.map_or(0, |lease| lease.epoch);
-        if holder == Some(self.actor.principal.as_str()) && current == epoch {
+        let is_own = holder == Some(self.actor.principal.as_str());
+        if is_own && current == epoch {
             return Ok(());
         }
-        let is_own = holder == Some(self.actor.principal.as_str());
         let holder = holder.map(str::to_owned);
         let refusal = Refusal::StaleEpoch { todo_id: id, epoch, current, holder, is_own };
         Err(self.logged(id, refusal))

@@ -281,10 +281,10 @@ fn fence(
 ) -> Result<(), Refused> {
     let holder = lease.and_then(|lease| lease.held_by(clock));
     let current = lease.map_or(0, |lease| lease.epoch);
-    if holder == Some(actor.principal.as_str()) && current == epoch {
+    let is_own = holder == Some(actor.principal.as_str());
+    if is_own && current == epoch {
         return Ok(());
     }
-    let is_own = holder == Some(actor.principal.as_str());
     let (id, holder) = (delegation.id, holder.map(str::to_owned));
     let over = delegation.state.is_over().then_some(delegation.state);
     let refusal = Refusal::StaleDelegation { delegation: id, epoch, current, holder, is_own, over };

@@ -140,10 +140,10 @@ pub fn order<'m>(delegation: &Delegation, messages: &'m [Message]) -> Option<&'m
     })
 }
 
-/// The role of a run that does delegated work: a worker, which sees no list. In the chat of a pillar
-/// it is the owner only for an agent that is configured as one, which a project's file cannot do.
-/// The name of the type decides nothing: whoever delegates chooses it. `root` is the default of a
-/// role, and means the same when it is written out.
+/// The role of a run that does delegated work. It is a worker, which sees no list. In the chat of a
+/// pillar, an agent whose configuration says `owner` is the owner; a project's file cannot say so. The
+/// type of the delegation gives no role, because the delegating agent chooses it. `root` is the default
+/// in the configuration, so it gives the same role as no entry.
 pub fn role_for_work(about: Option<&About>, configured: Option<Role>) -> Result<Role, Refusal> {
     match (about, configured) {
         (Some(_), Some(Role::Owner)) => Ok(Role::Owner),

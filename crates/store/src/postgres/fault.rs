@@ -93,9 +93,15 @@ pub(super) fn masked(error: Error, secret: Option<&str>) -> Error {
     }
 }
 
-/// Replaces a secret where it stands by itself. As a part of longer words, a short one would make
-/// the text unreadable, and the gaps would show it.
+/// A secret with fewer characters may be a part of ordinary words.
+const SHORT: usize = 8;
+
+/// Replaces a secret everywhere; a short one only where it stands by itself, because gaps in ordinary
+/// words would make the text unreadable and show what is missing.
 fn without(text: &str, secret: &str) -> String {
+    if secret.chars().count() >= SHORT {
+        return text.replace(secret, "[password]");
+    }
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(secret) {
@@ -123,6 +129,7 @@ mod tests {
             ("ro", "user=ro password=ro", "user=[password] password=[password]"),
             ("s3cret!", "login with 's3cret!' failed", "login with '[password]' failed"),
             ("aa", "aaa aa", "aaa [password]"),
+            ("s3cret-long", "xs3cret-longx", "x[password]x"),
             ("ö", "öö ö", "öö [password]"),
         ] {
             assert_eq!(without(text, secret), shown, "{secret}");
