@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::Error;
+use crate::{Error, strict};
 
 /// The output of some operation.
 pub struct Answer(Box<dyn Output>);
@@ -85,7 +85,7 @@ impl Answer {
 /// in the program.
 #[inline(never)]
 fn typed<T: DeserializeOwned>(json: &Value) -> serde_json::Result<T> {
-    T::deserialize(json)
+    strict::read(json).map_err(|(_, error)| error)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::catalogue::{Define, Effect, Operation};
 use crate::dispatch::new_ids;
 use crate::explain::{Fault, drop_context, explain};
 use crate::place::moved;
-use crate::strict::Strict;
+use crate::strict;
 use crate::token::with_token;
 use crate::{Envelope, Error};
 
@@ -62,34 +62,31 @@ pub(crate) fn parse<D: Define>(
     }
     let schema = operation.input_schema();
     drop_context(&schema, input);
-    typed::<D>(input).map_err(|(path, detail)| {
-        explain(&schema, input, "").unwrap_or_else(|| misspelt(input, path, detail)).into()
+    typed::<D>(input).map_err(|(found, error)| {
+        let fault = explain(&schema, input, "");
+        fault.unwrap_or_else(|| misspelt(input, found, error.to_string())).into()
     })
 }
 
-/// The input, or where it does not fit and why. It is not inlined: a parser is most of what an
+/// The input, or the value that does not fit and why. It is not inlined: a parser is most of what an
 /// operation adds to the program, and one is enough.
 #[inline(never)]
-fn typed<D: Define>(input: &Value) -> Result<Box<dyn Request>, (String, String)> {
-    let parsed = serde_path_to_error::deserialize(Strict(input));
-    parsed
-        .map(|parsed| Box::new(Parsed::<D>(parsed)) as Box<dyn Request>)
-        .map_err(|error| (error.path().to_string(), error.inner().to_string()))
+fn typed<D: Define>(input: &Value) -> Result<Box<dyn Request>, (&Value, serde_json::Error)> {
+    strict::read(input).map(|parsed| Box::new(Parsed::<D>(parsed)) as Box<dyn Request>)
 }
 
 /// The fault that the parser found. A misspelt value is shown with its correct spelling.
-fn misspelt(input: &Value, path: String, detail: String) -> Fault {
+fn misspelt(input: &Value, found: &Value, detail: String) -> Fault {
+    let path = strict::path(input, found);
     if detail == TextFault::Blank.to_string() {
         return Fault::MissingField { path };
     }
     let Some(expected) = detail.strip_prefix(MUST_BE) else {
         return Fault::Other { path, detail };
     };
-    let pointer = format!("/{}", path.replace('[', "/").replace(']', "").replace('.', "/"));
-    let found = match input.pointer(&pointer) {
-        Some(Value::String(text)) => format!("`{}`", text.chars().take(60).collect::<String>()),
-        Some(value) => value.to_string(),
-        None => "this".to_owned(),
+    let found = match found {
+        Value::String(text) => format!("`{}`", text.chars().take(60).collect::<String>()),
+        value => value.to_string(),
     };
     Fault::BadValue { path, found, expected: expected.to_owned() }
 }

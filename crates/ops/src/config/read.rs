@@ -14,6 +14,7 @@ use super::{AgentConfig, Config, Origin, Price};
 use crate::explain::{Fault, explain, join, nearest};
 use crate::schema;
 use crate::schema::generate::{self, Write};
+use crate::strict;
 
 /// The top-level keys: the tables, the switch for session lists, and the project's name.
 const TABLES: [&str; 6] = ["agents", "tools", "mcp", "prices", "session_lists", "project"];
@@ -147,9 +148,9 @@ fn entries<'f>(
 
 /// Parses one table. An error is explained by the table's schema if possible.
 fn table<T: Table>(path: &str, value: &Value) -> Result<T, Fault> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    strict::read(value).map_err(|(at, error)| {
         explain(&schema::parsed(T::SCHEMA), value, path).unwrap_or_else(|| {
-            let (inner, detail) = (error.path().to_string(), error.inner().to_string());
+            let (inner, detail) = (strict::path(value, at), error.to_string());
             let path = if inner == "." { path.to_owned() } else { format!("{path}.{inner}") };
             Fault::Other { path, detail }
         })
