@@ -59,6 +59,7 @@ fn state(run: &RunView) -> String {
         (None, Some(wait)) => match &*wait.kind {
             "gate" => "waits for you".to_owned(),
             "delegations" => "waits for an agent".to_owned(),
+            "worker" => "waits for a worker".to_owned(),
             kind => line(&format!("waits: {kind}")),
         },
         (None, None) => run.state.name().to_owned(),
@@ -129,6 +130,12 @@ pub(crate) fn stands(run: &RunView) -> String {
         Some("gate") => "waits for an answer (`punch inbox`)".to_owned(),
         Some("delegations") => "waits for delegated work".to_owned(),
         Some("pause") => "paused (`punch session resume` continues it)".to_owned(),
+        Some("worker") => {
+            format!(
+                "no process executes it (`punch run --resume {}` does)",
+                short(&run.id.to_string())
+            )
+        }
         Some(kind) => line(kind),
         None => run.state.name().to_owned(),
     }

@@ -13,7 +13,7 @@ use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
 use crate::input::{Cursor, Limit, Maybe, page};
-use crate::views::run::RunView;
+use crate::views::run::{RunView, WaitView};
 
 /// List the runs of this project, the newest first.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -84,6 +84,7 @@ const PROMPT_MAX: usize = 200;
 /// A run with what it was asked, what it is about and what it cost.
 fn listed(call: &mut Call<'_, '_>, run: &Run) -> Result<RunView, Error> {
     let mut view = RunView::from(run);
+    view.waits_for = WaitView::of(call, run)?;
     let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
     view.usage.cost_usd = call.envelope().agents().cost_usd(&view.model, input, output);
     let said = call.tx().said_before(run.conversation_id, run.created_at)?;

@@ -16,7 +16,7 @@ use crate::Error;
 use crate::access::Access;
 use crate::call::Call;
 use crate::catalogue::{Define, Effect, Surfaces};
-use crate::views::run::RunView;
+use crate::views::run::{RunView, WaitView};
 
 /// How many messages are searched for the agent's last words.
 const RECENT: i64 = 50;
@@ -106,6 +106,7 @@ impl Define for RunShow {
             .map(|message| message.text)
             .unwrap_or_default();
         let mut view = RunView::from(&run);
+        view.waits_for = WaitView::of(call, &run)?;
         let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
         view.usage.cost_usd = call.envelope().agents().cost_usd(&view.model, input, output);
         Ok(Output {

@@ -21,6 +21,7 @@ use crate::call::Call;
 use crate::operations::mission_list;
 use crate::views::issue::ProgressView;
 use crate::views::metric::TargetView;
+use crate::views::run::WaitView;
 use crate::views::todo::HoldView;
 
 /// How many of each kind are shown.
@@ -310,12 +311,7 @@ fn one_running(call: &mut Call<'_, '_>, run: &Run) -> Result<RunningRow, Error> 
     let item = lists.iter().flat_map(ordered).find(|todo| todo.status == Status::InProgress);
     let (input, output) = (run.counters.input_tokens, run.counters.output_tokens);
     let host = host::of_model(&run.settings.model).map(|host| host.name().to_owned());
-    let waits_for = match &run.waits_for {
-        Some(wait) => Some(super::run::WaitView::from(wait).kind.into()),
-        // The process that executed it has ended, or none has begun.
-        None if host.is_none() && !call.is_executed(run)? => Some("worker".to_owned()),
-        None => None,
-    };
+    let waits_for = WaitView::of(call, run)?.map(|wait| wait.kind.into());
     Ok(RunningRow {
         id: run.id.to_string(),
         agent: run.agent.to_string(),

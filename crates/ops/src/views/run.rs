@@ -3,10 +3,14 @@
 use std::borrow::Cow;
 
 use punchlist_core::driver::{StopReason, Wait};
+use punchlist_core::host;
 use punchlist_core::run::RunState;
 use punchlist_core::{ConversationId, DelegationId, GateId, Role, Run, RunId, SessionId, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::Error;
+use crate::call::Call;
 
 /// One execution of an agent's loop.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -60,6 +64,13 @@ pub struct RunView {
     pub ended_at: Option<Time>,
 }
 
+impl RunView {
+    /// Is it being executed now? Only where a run is listed or shown.
+    pub fn is_at_work(&self) -> bool {
+        self.state == RunState::Running && self.waits_for.is_none()
+    }
+}
+
 /// The tokens of a run.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -80,7 +91,7 @@ pub struct UsageView {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitView {
-    /// `gate`, `delegations`, `cooldown` or `pause`.
+    /// `gate`, `delegations`, `cooldown`, `pause`, or `worker`: no process executes it.
     pub kind: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate_id: Option<GateId>,
@@ -88,6 +99,26 @@ pub struct WaitView {
     pub delegation_ids: Vec<DelegationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
+}
+
+impl WaitView {
+    /// What a run waits for now. A run whose process has ended is not shown as one that goes on.
+    pub(crate) fn of(call: &mut Call<'_, '_>, run: &Run) -> Result<Option<Self>, Error> {
+        if let Some(wait) = &run.waits_for {
+            return Ok(Some(Self::from(wait)));
+        }
+        let is_ours =
+            run.state == RunState::Running && host::of_model(&run.settings.model).is_none();
+        if !is_ours || call.is_executed(run)? {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            kind: "worker".into(),
+            gate_id: None,
+            delegation_ids: Vec::new(),
+            until: None,
+        }))
+    }
 }
 
 impl From<&Wait> for WaitView {

@@ -123,12 +123,18 @@ fn a_run_that_no_process_executes_waits_for_a_worker(backend: Backend) {
     let waits_for = || {
         let status = world.call("status", json!({ "only": ["running"] })).unwrap();
         assert_eq!(status["running"][0]["id"], run.to_string());
-        status["running"][0]["waitsFor"].clone()
+        let listed = world.call("run_list", json!({})).unwrap();
+        let shown = world.call("run_show", json!({ "run": run })).unwrap();
+        [
+            status["running"][0]["waitsFor"].clone(),
+            listed["runs"][0]["waitsFor"]["kind"].clone(),
+            shown["run"]["waitsFor"]["kind"].clone(),
+        ]
     };
-    assert_eq!(waits_for(), "worker");
+    assert_eq!(waits_for(), ["worker"; 3]);
     let taken = world.ops.store().unwrap().write(move |tx| tx.take_drive(run, 60));
     assert!(taken.unwrap().is_some());
-    assert_eq!(waits_for(), Value::Null);
+    assert_eq!(waits_for(), [Value::Null, Value::Null, Value::Null]);
 }
 
 on_every_store!(

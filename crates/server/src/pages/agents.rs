@@ -68,7 +68,7 @@ impl Known<'_> {
 
     /// Does every run of it wait?
     fn is_waiting(&self) -> bool {
-        !self.runs.is_empty() && self.runs.iter().all(|run| run.state == RunState::Waiting)
+        !self.runs.is_empty() && self.runs.iter().all(|run| !run.is_at_work())
     }
 
     fn state(&self, now: Time) -> State {

@@ -159,7 +159,11 @@ pub(super) fn on_run(visit: &Visit, run: &RunView, item: Option<&str>) -> Markup
                     }
                 }
             }
-            (RunState::Running, _) => {
+            (RunState::Running, Some(_)) => {
+                (marks::held())
+                span { "No process executes the run of " b { (words::of_run(run)) } " at the moment." }
+            }
+            (RunState::Running, None) => {
                 (marks::in_progress())
                 span {
                     b { (words::of_run(run)) } " is working"

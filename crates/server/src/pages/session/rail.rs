@@ -83,9 +83,9 @@ pub(super) fn runs(visit: &Visit, runs: &[RunView]) -> Markup {
                     article.rail-row id={"run-" (run.id)} {
                         p.rail-head {
                             @match run.state {
-                                RunState::Running => (marks::in_progress()),
-                                RunState::Waiting => (marks::held()),
                                 RunState::Ended => (super::head::ended(run)),
+                                _ if run.is_at_work() => (marks::in_progress()),
+                                RunState::Running | RunState::Waiting => (marks::held()),
                             }
                             a href=(visit.at(&format!("/runs/{}", run.id))) { (words::of_run(run)) }
                             span.when { (words::ago(run.created_at, visit.now())) }

@@ -135,9 +135,9 @@ pub(crate) fn show(visit: &Visit) -> Result<Shown, Error> {
                         dt { "Agent" } dd { (words::of_run(run)) }
                         dt { "State" } dd {
                             @match run.state {
-                                RunState::Running => { (marks::in_progress()) " running" }
-                                RunState::Waiting => { (marks::held()) " waiting" }
                                 RunState::Ended => { (head::ended(run)) " ended" }
+                                _ if run.is_at_work() => { (marks::in_progress()) " running" }
+                                RunState::Running | RunState::Waiting => { (marks::held()) " waiting" }
                             }
                         }
                         dt { "Started" } dd {
