@@ -26,10 +26,22 @@ pub(crate) struct Sqlite {
     path: Option<PathBuf>,
     options: Options,
     baton: Baton,
-    readers: Mutex<Vec<Connection>>,
+    readers: Mutex<Readers>,
     /// The file that is open.
     file: Mutex<Option<File>>,
 }
+
+/// Further connections, for reads at the same time.
+#[derive(Debug, Default)]
+struct Readers {
+    free: Vec<Connection>,
+    /// How many reads needed none of them since one did.
+    unneeded: u32,
+}
+
+/// After so many reads that needed no further connection, one is closed. Each has parsed the schema
+/// and holds 300 kB, so a process does not keep those of a crowd that is gone.
+const UNNEEDED_MAX: u32 = 16;
 
 impl Sqlite {
     pub(crate) fn file(path: &Path, options: Options) -> Result<Self, Error> {
@@ -66,7 +78,7 @@ impl Sqlite {
         if *file == open {
             *connection = open::file(path, self.options)?;
             *file = file_at(path);
-            lock(&self.readers).clear();
+            lock(&self.readers).free.clear();
         }
         Ok(())
     }
@@ -80,22 +92,40 @@ impl Sqlite {
         self.renew()?;
         // A lone reader uses the connection that opened the store.
         if let Some(connection) = self.baton.try_connection() {
+            drop(self.unneeded());
             return in_read(&connection, job);
         }
         let Some(path) = &self.path else {
             return self.write(job);
         };
         let file = *lock(&self.file);
-        let pooled = lock(&self.readers).pop();
-        let connection = match pooled {
+        let connection = match self.needed() {
             Some(connection) => connection,
             None => open::reader(path, self.options)?,
         };
         let answer = in_read(&connection, job);
         if *lock(&self.file) == file {
-            lock(&self.readers).push(connection);
+            lock(&self.readers).free.push(connection);
         }
         answer
+    }
+
+    /// A further connection, if one is free.
+    fn needed(&self) -> Option<Connection> {
+        let mut readers = lock(&self.readers);
+        readers.unneeded = 0;
+        readers.free.pop()
+    }
+
+    /// Notes that a read needed no further connection. Returns one to close, if it is not needed.
+    fn unneeded(&self) -> Option<Connection> {
+        let mut readers = lock(&self.readers);
+        readers.unneeded += 1;
+        if readers.unneeded < UNNEEDED_MAX {
+            return None;
+        }
+        readers.unneeded = 0;
+        readers.free.pop()
     }
 
     /// A long read: it has its own connection, so that writers do not wait for it.
@@ -224,4 +254,32 @@ impl Drop for EndOfView<'_> {
 /// Locks a mutex even if its holder panicked: the transaction has undone that holder's work.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_of_a_crowd_are_closed_when_it_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options::default();
+        let store = Sqlite::file(&folder.path().join("punch.db"), options).unwrap();
+        let read = || store.read(|_| Ok::<_, Error>(())).unwrap();
+        let free = || lock(&store.readers).free.len();
+        {
+            let _busy = store.baton.connection();
+            read();
+            assert_eq!(free(), 1);
+            // The same one again.
+            read();
+        }
+        for _ in 1..UNNEEDED_MAX {
+            read();
+            assert_eq!(free(), 1);
+        }
+        read();
+        assert_eq!(free(), 0);
+        read();
+    }
 }
