@@ -88,6 +88,10 @@ pub(super) fn typed_as(operation: &Operation, path: &str) -> String {
     if takes_next(operation) && field.starts_with("number") {
         return "--issue, --plan or --session".to_owned();
     }
+    // Of the caller, not of the input.
+    if field == "project" && operation.input_schema()["properties"][field].is_null() {
+        return "--project".to_owned();
+    }
     match operation.surfaces.positional.contains(&field) {
         true => place(field),
         false => format!("--{}", flag_of(operation, field)),

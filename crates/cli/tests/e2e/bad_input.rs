@@ -267,6 +267,21 @@ fn an_input_over_a_limit_is_refused_with_the_limit() {
     ]);
 }
 
+/// `token new --only-project` is another flag.
+#[test]
+fn a_project_that_is_too_long_is_named_by_its_own_flag() {
+    let place = Place::sqlite();
+    let name = "p".repeat(501);
+    for (words, flag) in [
+        (["issue", "new", "a", "--project", &name].as_slice(), "--project"),
+        (&["token", "new", "--role", "worker", "--only-project", &name], "--only-project"),
+    ] {
+        let ran = place.punch(words).run();
+        let said = format!("error [too_long]: {flag} has 501 characters; the limit is 500\n");
+        assert!(ran.remarks().starts_with(&said), "{}", ran.remarks());
+    }
+}
+
 #[test]
 fn what_is_not_a_json_object_is_refused() {
     let deep = format!(r#"{{"items":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
