@@ -12,6 +12,7 @@ pub mod audit;
 pub mod authority;
 pub mod briefing;
 pub mod capacity;
+pub mod change;
 pub mod command;
 pub mod conversation;
 pub mod deadline;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use punchlist_core::change::Unread;
 use punchlist_ops::{Error, Ops, clock};
 use punchlist_server::http::{Handle, Limits, Server, Settings};
 use punchlist_store::Options;
@@ -38,6 +39,7 @@ impl Impatient {
             agents: Arc::default(),
             clock: clock::now,
             limits,
+            read_change: |_, _| Err(Unread::NoFolder),
             fixtures: false,
         };
         let server = Server::bind(ops, settings).unwrap();

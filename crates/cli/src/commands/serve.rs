@@ -119,6 +119,7 @@ pub(crate) fn run(globals: &Globals, matches: &ArgMatches) -> Result<(), Failure
             agents: Arc::clone(&config.agents),
             clock: caller::ticking,
             limits,
+            read_change: punchlist_engine::change::read,
             fixtures: matches.get_flag("conformance-fixtures"),
         },
     );

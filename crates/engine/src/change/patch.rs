@@ -4,7 +4,7 @@
 //! is read from a patch. Nothing in a file can look like the start of another one: its lines begin
 //! with a space, `+`, `-` or `\`.
 
-use super::{Change, File, Part};
+use punchlist_core::change::{Change, File, Part};
 
 /// How many files are kept, how many lines of a file in one commit, how much of a line.
 const FILES_MAX: usize = 2_000;

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::{Change, File, Unread, read};
+use punchlist_core::change::{Change, File, Unread};
+
+use super::read;
 
 fn git(folder: &Path, words: &[&str]) -> String {
     let mut git = Command::new("git");

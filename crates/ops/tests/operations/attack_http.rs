@@ -90,6 +90,7 @@ fn no_token_gets_around_the_table(backend: Backend, reaches: usize, way: Way) {
             agents: caller(&world, operation).agents,
             clock: fixed,
             limits: Limits { requests_per_s: 0, ..Limits::default() },
+            read_change: |_, _| Err(punchlist_core::change::Unread::NoFolder),
             fixtures: false,
         };
         let server = Server::bind(ops, settings).unwrap();

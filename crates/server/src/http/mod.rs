@@ -25,5 +25,5 @@ mod tls;
 
 pub use limits::Limits;
 pub use openapi::document;
-pub use serve::{Handle, Server, Settings, StartError};
+pub use serve::{Handle, ReadChange, Server, Settings, StartError};
 pub use tls::TlsFiles;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener as Listener};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use punchlist_core::Time;
+use punchlist_core::change::{Change, Unread};
 use punchlist_ops::config::Roster;
 use punchlist_ops::{Error, Ops};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -37,6 +39,9 @@ const HANDSHAKE_MAX: Duration = Duration::from_secs(10);
 /// committed together.
 const WAITING_MAX: usize = 160;
 
+/// Reads what some commits changed in the repository of a folder. The server itself runs no program.
+pub type ReadChange = fn(&Path, &[String]) -> Result<Change, Unread>;
+
 /// The settings of a server.
 #[derive(Debug)]
 pub struct Settings {
@@ -49,6 +54,8 @@ pub struct Settings {
     pub agents: Arc<Roster>,
     pub clock: fn() -> Time,
     pub limits: Limits,
+    /// Reads what commits changed, for the pages.
+    pub read_change: ReadChange,
     /// Offer the fixtures of the official MCP conformance suite.
     pub fixtures: bool,
 }
@@ -127,7 +134,7 @@ impl Server {
             limiter: Arc::new(Limiter::new(settings.limits)),
             metrics: Arc::default(),
             hub,
-            changes: Changes::default(),
+            changes: Changes::new(settings.read_change),
             days: Days::default(),
             fixtures: settings.fixtures.then(|| Fixtures(fixtures::service())),
             stopping,

@@ -8,8 +8,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use maud::{Markup, html};
+use punchlist_core::change::{Change, File, Part, Unread};
 use punchlist_core::evidence::{Evidence, EvidenceKind};
-use punchlist_engine::change::{Change, File, Part, Unread, read};
+
+use crate::http::ReadChange;
 
 use super::icons::Icon;
 use super::plain::plain;
@@ -25,18 +27,25 @@ const KEPT: usize = 16;
 /// Commits of a project.
 type Key = (String, Vec<String>);
 
-/// The changes that were read lately, the newest last.
-#[derive(Debug, Default)]
-pub(crate) struct Changes(Mutex<VecDeque<(Key, Arc<Change>)>>);
+/// What reads changes, and those that were read lately, the newest last.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    read: ReadChange,
+    kept: Mutex<VecDeque<(Key, Arc<Change>)>>,
+}
 
 impl Changes {
+    pub(crate) const fn new(read: ReadChange) -> Self {
+        Self { read, kept: Mutex::new(VecDeque::new()) }
+    }
+
     fn find(&self, key: &Key) -> Option<Arc<Change>> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().find(|(known, _)| known == key).map(|(_, change)| Arc::clone(change))
     }
 
     fn keep(&self, key: Key, change: &Arc<Change>) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(known, _)| *known != key);
         kept.push_back((key, Arc::clone(change)));
         if kept.len() > KEPT {
@@ -93,7 +102,7 @@ impl Cited<'_> {
         let folders = visit.folders(self.project, &self.sessions);
         let mut trouble = "The server does not know the folder of this project.".to_owned();
         for folder in folders.map_err(|error| words::told(&error))? {
-            match read(Path::new(&folder), &self.commits) {
+            match (visit.changes().read)(Path::new(&folder), &self.commits) {
                 Ok(change) if change.commits == 0 => {
                     trouble = match self.commits.len() {
                         1 => "The commit is not in the repository of this project.".to_owned(),
@@ -275,7 +284,7 @@ mod tests {
 
     #[test]
     fn only_the_newest_changes_are_kept() {
-        let changes = Changes::default();
+        let changes = Changes::new(|_, _| Err(Unread::NoFolder));
         let key = |n: usize| ("shop".to_owned(), vec![n.to_string()]);
         for n in 0..=KEPT {
             changes.keep(key(n), &Arc::new(Change::default()));

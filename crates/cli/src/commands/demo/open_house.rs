@@ -112,6 +112,7 @@ fn bind(demo: &Demo<'_>) -> Result<Server, Failure> {
         agents: Arc::clone(&demo.config.agents),
         clock: clock::now,
         limits: Limits::default(),
+        read_change: punchlist_engine::change::read,
         fixtures: false,
     };
     Server::bind(Arc::clone(demo.ops), settings).map_err(|error| cannot_start(listen, error))
