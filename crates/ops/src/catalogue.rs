@@ -12,9 +12,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::access::Access;
-use crate::answer::Answer;
+use crate::answer::{Answer, ReadAnswer};
 use crate::call::Call;
-use crate::request::{self, Request};
+use crate::request::{self, Parse};
 use crate::schema::Texts;
 use crate::schema::generate::Types;
 use crate::{Envelope, Error, operations, schema};
@@ -251,8 +251,6 @@ impl Profile {
     }
 }
 
-type Parse = fn(&Operation, &mut Value) -> Result<Box<dyn Request>, Error>;
-
 /// An operation as the surfaces see it.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
@@ -268,7 +266,7 @@ pub struct Operation {
     pub(crate) bootstraps: bool,
     schemas: Texts,
     pub(crate) parse: Parse,
-    pub(crate) read_answer: fn(&str) -> Result<Answer, Error>,
+    pub(crate) read_answer: ReadAnswer,
 }
 
 impl Operation {
@@ -283,8 +281,8 @@ impl Operation {
             private: D::PRIVATE,
             bootstraps: D::BOOTSTRAPS,
             schemas: D::SCHEMAS,
-            parse: request::parse::<D>,
-            read_answer: Answer::kept::<D::Output>,
+            parse: request::typed::<D>,
+            read_answer: Answer::read::<D::Output>,
         }
     }
 

@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::catalogue::{Define, Effect, Operation};
 use crate::explain::Fault;
 use crate::remote::{self, Remote};
-use crate::request::{Parsed, Ready, Request, prepare};
+use crate::request::{Parsed, Ready, Request, parse, prepare};
 use crate::token::needs_token;
 use crate::{Envelope, Error, Proof, clock};
 
@@ -243,7 +243,7 @@ impl Ops {
         let ready = match input {
             Given::Parsed(request) => prepare(operation, envelope, request, None)?,
             Given::Json(mut json) => {
-                let request = (operation.parse)(operation, &mut json)?;
+                let request = parse(operation, &mut json)?;
                 prepare(operation, envelope, request, Some(&json))?
             }
         };

@@ -57,7 +57,7 @@ pub(crate) fn ask(
     {
         return Err(error);
     }
-    (operation.read_answer)(&remote.call(operation, envelope, &input)?)
+    Answer::kept(&remote.call(operation, envelope, &input)?, operation.read_answer)
 }
 
 /// The context that a caller on another machine sends besides its token.

@@ -10,7 +10,7 @@ use punchlist_store::rows::answers::Answer as Kept;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, ReadAnswer};
 use crate::call::{Call, host_id};
 use crate::catalogue::{Define, Effect, Operation};
 use crate::dispatch::new_ids;
@@ -25,8 +25,6 @@ pub(crate) trait Request: Send + Sync {
     /// Checks that need no store.
     fn check(&self, envelope: &Envelope) -> Result<(), Error>;
     fn run(&self, call: &mut Call<'_, '_>) -> Result<Answer, Error>;
-    /// Parses an answer that was stored for an idempotency key.
-    fn kept(&self, text: &str) -> Result<Answer, Error>;
     /// The input as JSON.
     fn to_json(&self) -> Result<Value, Error>;
 }
@@ -43,35 +41,30 @@ impl<D: Define> Request for Parsed<D> {
         D::run(call, &self.0).map(Answer::new)
     }
 
-    fn kept(&self, text: &str) -> Result<Answer, Error> {
-        Answer::kept::<D::Output>(text)
-    }
-
     fn to_json(&self) -> Result<Value, Error> {
         serde_json::to_value(&self.0).map_err(|error| punchlist_store::Error::from(error).into())
     }
 }
 
 /// Parses strictly. An input that does not fit is explained by the operation's schema (ADR 0007).
-pub(crate) fn parse<D: Define>(
-    operation: &Operation,
-    input: &mut Value,
-) -> Result<Box<dyn Request>, Error> {
-    if let Ok(parsed) = typed::<D>(input) {
+pub(crate) fn parse(operation: &Operation, input: &mut Value) -> Result<Box<dyn Request>, Error> {
+    if let Ok(parsed) = (operation.parse)(input) {
         return Ok(parsed);
     }
     let schema = operation.input_schema();
     drop_context(&schema, input);
-    typed::<D>(input).map_err(|(found, error)| {
+    (operation.parse)(input).map_err(|(found, error)| {
         let fault = explain(&schema, input, "");
         fault.unwrap_or_else(|| misspelt(input, found, error.to_string())).into()
     })
 }
 
-/// The input, or the value that does not fit and why. It is not inlined: a parser is most of what an
-/// operation adds to the program, and one is enough.
-#[inline(never)]
-fn typed<D: Define>(input: &Value) -> Result<Box<dyn Request>, (&Value, serde_json::Error)> {
+/// The parser of an operation's input. It gives the input, or the value that does not fit and why.
+pub(crate) type Parse = fn(&Value) -> Result<Box<dyn Request>, (&Value, serde_json::Error)>;
+
+pub(crate) fn typed<D: Define>(
+    input: &Value,
+) -> Result<Box<dyn Request>, (&Value, serde_json::Error)> {
     strict::read(input).map(|parsed| Box::new(Parsed::<D>(parsed)) as Box<dyn Request>)
 }
 
@@ -127,11 +120,12 @@ pub(crate) fn prepare(
         (Some(key), Some(input)) => Some((key, digest(cause, &envelope, input))),
         (Some(key), None) => Some((key, digest(cause, &envelope, &request.to_json()?))),
     };
+    let read_answer = operation.read_answer;
     Ok(Box::new(move |tx| {
         with_token(tx, envelope.proof, |tx| {
             at_home(tx, &envelope, |tx, envelope| {
                 let mut call = Call::new(tx, envelope, cause, ids.clone());
-                write(&mut call, &*request, key.as_ref())
+                write(&mut call, &*request, read_answer, key.as_ref())
             })
         })
     }))
@@ -158,6 +152,7 @@ fn at_home<T>(
 fn write(
     call: &mut Call<'_, '_>,
     request: &dyn Request,
+    read_answer: ReadAnswer,
     key: Option<&(String, String)>,
 ) -> Result<Result<Answer, Error>, Error> {
     let (owner, now) = (owner(call.envelope()), call.envelope().now);
@@ -167,7 +162,7 @@ fn write(
         if kept.request != *digest {
             return Err(Error::IdempotencyConflict { key: key.clone() });
         }
-        return Ok(Ok(request.kept(&kept.answer)?));
+        return Ok(Ok(Answer::kept(&kept.answer, read_answer)?));
     }
     let answer = match request.run(call) {
         Ok(answer) => answer,
