@@ -6,6 +6,8 @@
 //! clients validate answers against the schema.
 
 pub mod generate;
+mod parts;
+mod share;
 
 use serde_json::{Map, Value};
 
@@ -22,11 +24,17 @@ impl Texts {
     }
 
     pub(crate) fn request(self) -> Value {
-        parsed(self.0.lines().next().unwrap_or_default())
+        self.line(0)
     }
 
     pub(crate) fn output(self) -> Value {
-        parsed(self.0.lines().nth(1).unwrap_or_default())
+        self.line(1)
+    }
+
+    fn line(self, at: usize) -> Value {
+        let mut schema = parsed(self.0.lines().nth(at).unwrap_or_default());
+        parts::put_in(&mut schema);
+        schema
     }
 }
 

@@ -9,6 +9,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
+use super::share::Sharing;
 use super::{Form, plain};
 use crate::catalogue::{Define, TYPES};
 use crate::config::TABLES;
@@ -45,22 +46,29 @@ impl Types {
     }
 }
 
-/// The schemas of all inputs, as models and command lines see them.
-pub fn inputs() -> impl Iterator<Item = (&'static str, Value)> {
-    TYPES.iter().map(|types| (types.name, (types.input)()))
+/// The schemas of all operations: of the input as models and command lines see it, of the request,
+/// and of the output.
+pub fn whole() -> impl Iterator<Item = (&'static str, [Value; 3])> {
+    TYPES.iter().map(|types| (types.name, [(types.input)(), (types.request)(), (types.output)()]))
 }
 
 /// The files in `crates/ops/schemas`: their names and contents.
 #[must_use]
 pub fn files() -> BTreeMap<String, String> {
-    let operations = TYPES.iter().map(|types| {
-        let (request, output) = ((types.request)(), (types.output)());
-        (format!("{}.jsonl", types.name), format!("{request}\n{output}\n"))
+    let mut sharing = Sharing::default();
+    for (_, [_, request, output]) in whole() {
+        sharing.count(&request);
+        sharing.count(&output);
+    }
+    let operations = whole().map(|(name, [_, request, output])| {
+        let (request, output) = (sharing.named(&request), sharing.named(&output));
+        (format!("{name}.jsonl"), format!("{request}\n{output}\n"))
     });
+    let parts = [("parts.txt".to_owned(), sharing.file())];
     let tables = TABLES
         .iter()
         .map(|(name, schema)| (format!("config.{name}.json"), format!("{}\n", schema())));
-    operations.chain(tables).collect()
+    operations.chain(tables).chain(parts).collect()
 }
 
 fn of_request<T: JsonSchema>() -> Value {

@@ -344,11 +344,14 @@ fn the_schemas_in_the_program_are_those_of_its_types() {
     assert!(differ.is_empty(), "accept these with INSTA_UPDATE=always: {differ:?}");
 }
 
-/// The program makes them from the schemas of requests.
+/// The files name the parts that schemas share, and what is read is whole again.
 #[test]
-fn the_schemas_of_inputs_are_those_of_their_types() {
-    for (name, schema) in generate::inputs() {
-        assert_eq!(find(name).unwrap().input_schema(), schema, "{name}");
+fn the_schemas_that_are_read_are_those_of_their_types() {
+    for (name, schemas) in generate::whole() {
+        let operation = find(name).unwrap();
+        let read =
+            [operation.input_schema(), operation.request_schema(), operation.output_schema()];
+        assert_eq!(read, schemas, "{name}");
     }
 }
 
