@@ -24,15 +24,11 @@ impl Texts {
     }
 
     pub(crate) fn request(self) -> Value {
-        self.line(0)
+        parsed(self.0.lines().next().unwrap_or_default())
     }
 
     pub(crate) fn output(self) -> Value {
-        self.line(1)
-    }
-
-    fn line(self, at: usize) -> Value {
-        let mut schema = parsed(self.0.lines().nth(at).unwrap_or_default());
+        let mut schema = parsed(self.0.lines().nth(1).unwrap_or_default());
         parts::put_in(&mut schema);
         schema
     }

@@ -1,5 +1,5 @@
-//! The parts that several schemas have in common: each is in the program once, and the schemas name
-//! it (ADR 0033).
+//! The parts that several schemas of outputs have in common: each is in the program once, and the
+//! schemas name it (ADR 0033).
 //!
 //! Nobody outside sees the names: a schema that is read is whole.
 
