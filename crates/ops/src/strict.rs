@@ -156,9 +156,13 @@ impl<'de> Deserializer<'de> for Strict<'_, 'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
+        // The name by which a `RawValue` asks for the text: only serde_json knows its answer.
+        if name.starts_with('$') {
+            return self.value.deserialize_newtype_struct(name, visitor);
+        }
         visitor.visit_newtype_struct(self)
     }
 
@@ -202,6 +206,7 @@ mod tests {
 
     use punchlist_core::text::Title;
     use serde_json::json;
+    use serde_json::value::RawValue;
 
     use super::*;
 
@@ -226,6 +231,13 @@ mod tests {
     fn leaf(title: &str, choice: Option<Choice>) -> Nested {
         let title = Title::new(title).unwrap();
         Nested { title, items: Vec::new(), named: BTreeMap::new(), choice }
+    }
+
+    #[test]
+    fn a_part_can_be_kept_as_its_text() {
+        let value = json!({ "n": [{ "b": 1, "a": "x" }] });
+        let read: BTreeMap<String, Box<RawValue>> = read(&value).unwrap();
+        assert_eq!(read["n"].get(), r#"[{"b":1,"a":"x"}]"#);
     }
 
     #[test]
