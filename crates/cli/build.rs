@@ -6,9 +6,6 @@
 //! it since version 2.36. The linker adds that requirement to the program, so an older library
 //! refuses to start it and says why.
 //!
-//! *Cold code apart.* What the compiler knows to run rarely, such as the forming of a panic's message,
-//! is placed behind everything else and not between what a command runs.
-//!
 //! *One library less.* What unwinds the stack after a panic is otherwise a library of its own, which
 //! the loader opens, maps and searches at every start, and which asks the processor what it can do
 //! when it is loaded.
@@ -23,10 +20,6 @@ fn main() {
         return;
     }
     println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
-    // The linker that the compiler uses there knows this option; GNU's does not need it.
-    if env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64") {
-        println!("cargo::rustc-link-arg-bins=-Wl,-z,keep-text-section-prefix");
-    }
     let is_release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
     if let Some(folder) = folder_of("libgcc_eh.a").filter(|_| is_release) {
         println!("cargo::rustc-link-search=native={}", folder.display());
