@@ -130,11 +130,13 @@ pub(crate) fn stands(run: &RunView) -> String {
         Some("gate") => "waits for an answer (`punch inbox`)".to_owned(),
         Some("delegations") => "waits for delegated work".to_owned(),
         Some("pause") => "paused (`punch session resume` continues it)".to_owned(),
+        // Only a worker takes delegated work.
+        Some("worker") if run.delegation_id.is_some() => {
+            "waits for a worker (`punch worker`)".to_owned()
+        }
         Some("worker") => {
-            format!(
-                "no process executes it (`punch run --resume {}` does)",
-                short(&run.id.to_string())
-            )
+            let id = run.id.to_string();
+            format!("waits for a worker (`punch worker`, or `punch run --resume {}`)", short(&id))
         }
         Some(kind) => line(kind),
         None => run.state.name().to_owned(),
@@ -189,7 +191,30 @@ pub(crate) fn grouped(n: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_run_that_no_process_executes_says_who_can() {
+        let run = |delegation: Option<&str>| -> RunView {
+            let zero = "01JCQ0000000000000000000AB";
+            let at = "2026-11-15T08:00:00.000000Z";
+            let run = json!({
+                "id": zero, "agent": "builder", "role": "worker", "model": "scripted:a.toml",
+                "state": "running", "conversationId": zero, "turnId": "t", "drives": true,
+                "delegationId": delegation, "waitsFor": { "kind": "worker" }, "iterations": 0,
+                "continuations": 0, "startedBy": "a", "createdAt": at, "updatedAt": at,
+                "usage": { "inputTokens": 0, "cachedTokens": 0, "outputTokens": 0 },
+            });
+            serde_json::from_value(run).unwrap()
+        };
+        let (own, handed) = (run(None), run(Some("01JCQ0000000000000000000AC")));
+        assert_eq!([state(&own), state(&handed)], ["waits for a worker"; 2]);
+        let or_here = "waits for a worker (`punch worker`, or `punch run --resume 00AB`)";
+        assert_eq!(stands(&own), or_here);
+        assert_eq!(stands(&handed), "waits for a worker (`punch worker`)");
+    }
 
     #[test]
     fn thousands_are_grouped() {

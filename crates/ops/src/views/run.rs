@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use punchlist_core::driver::{StopReason, Wait};
-use punchlist_core::host;
 use punchlist_core::run::RunState;
 use punchlist_core::{ConversationId, DelegationId, GateId, Role, Run, RunId, SessionId, Time};
 use schemars::JsonSchema;
@@ -107,8 +106,7 @@ impl WaitView {
         if let Some(wait) = &run.waits_for {
             return Ok(Some(Self::from(wait)));
         }
-        let is_ours =
-            run.state == RunState::Running && host::of_model(&run.settings.model).is_none();
+        let is_ours = run.state == RunState::Running && !run.is_hosted();
         if !is_ours || call.is_executed(run)? {
             return Ok(None);
         }
