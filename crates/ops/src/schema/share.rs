@@ -10,7 +10,7 @@ use super::parts::PART;
 /// A part is at least so long; naming a shorter one saves nothing.
 const LEAST: usize = 60;
 
-/// How often each object is used, by its text. An object inside of one that is itself used twice
+/// How often each object is used, by its text. What is inside of an object that is used several times
 /// counts once.
 #[derive(Debug, Default)]
 pub(super) struct Sharing(BTreeMap<String, usize>);

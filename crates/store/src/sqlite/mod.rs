@@ -92,8 +92,12 @@ impl Sqlite {
         self.renew()?;
         // A lone reader uses the connection that opened the store.
         if let Some(connection) = self.baton.try_connection() {
-            drop(self.unneeded());
-            return in_read(&connection, job);
+            let unneeded = self.unneeded();
+            let answer = in_read(&connection, job);
+            // Writers do not wait while the other one is closed.
+            drop(connection);
+            drop(unneeded);
+            return answer;
         }
         let Some(path) = &self.path else {
             return self.write(job);
